@@ -1,4 +1,3 @@
-// The audit trail of the administration.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
@@ -9,7 +8,7 @@ import { addUser, dialog, go, openOffice, press, row } from "./in-admin.ts";
 
 const skip = noChromium;
 
-/** Exports what is listed, and returns the lines of the file. */
+/** Exports the listed entries, and returns the lines of the file. */
 async function exportAs(page: Page, format: string): Promise<string[]> {
   await press(page, "Export");
   await dialog(page).getByText(format, { exact: true }).click();
@@ -20,7 +19,7 @@ async function exportAs(page: Page, format: string): Promise<string[]> {
   return (await readFile(await (download as Download).path(), "utf8")).trim().split(/\r?\n/);
 }
 
-test("the audit trail is filtered, and exported as it is filtered", { skip }, async (t) => {
+test("the audit trail is filtered, and the export has the same filters", { skip }, async (t) => {
   const { page, guard, server, ask, admin } = await openOffice(t);
   const bob = await addUser(server, "bob");
   const ann = await addUser(server, "ann");
@@ -43,7 +42,7 @@ test("the audit trail is filtered, and exported as it is filtered", { skip }, as
   await press(page, "Clear the filters");
   await page.getByRole("searchbox", { name: "About" }).fill("bob");
   await page.getByLabel("Action").selectOption({ label: "Tokens: all" });
-  // The token of the command line, and the one of the administrator.
+  // Two entries: the token of the command line and the administrator's.
   await settled(2);
   await rows.first().getByText("admin created the token “phone” of bob").waitFor();
   assert.match(page.url(), /#admin\/audit\?about=bob&action=token\.$/);
@@ -63,7 +62,7 @@ test("the audit trail is filtered, and exported as it is filtered", { skip }, as
   assert.deepEqual(guard.complaints, []);
 });
 
-test("entries are found on the server, however far back they are", { skip }, async (t) => {
+test("a search of the audit trail finds old entries on the server", { skip }, async (t) => {
   const { page, server, guard, ask } = await openOffice(t);
   const bob = await addUser(server, "bob");
   assert.equal((await ask("DELETE", `/v1/users/${bob.id}`)).status, 204);
@@ -73,7 +72,7 @@ test("entries are found on the server, however far back they are", { skip }, asy
     attachmentId: newId("att"),
     details: { address: "192.0.2.1", count: 1 },
   });
-  // More than the server looks at for one request.
+  // More entries than the server examines per request.
   for (let part = 0; part < 5; part++)
     await db.write("recordDownloads", { downloads: Array.from({ length: 4100 }, newDownload) });
   await go(page, "Audit trail");
@@ -85,7 +84,7 @@ test("entries are found on the server, however far back they are", { skip }, asy
   assert.deepEqual(guard.complaints, []);
 });
 
-test("a user who cannot be read is not taken for one who does not exist", { skip }, async (t) => {
+test("a user who cannot be read is not reported as unknown", { skip }, async (t) => {
   const { page, server } = await openOffice(t);
   await addUser(server, "bob", { name: "phone" });
   await page.route("**/v1/users?*", (route) => route.abort());

@@ -1,4 +1,5 @@
-// Each screen of the administration at four widths: accessible in light and dark, without sideways scrolling, and easy to hit on touch.
+// Checks each screen of the administration at four widths: accessible in light and dark, no horizontal scrolling,
+// large touch targets.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
@@ -11,7 +12,7 @@ import { addUser, dialog, type Office, openOffice, press, sendNote } from "./in-
 
 const LONG = "averylongnamewithoutanyplacetobreakit".repeat(3);
 
-/** People, a webhook that fails and one that does not. Returns the places with something to see. */
+/** Creates people, a webhook that fails and one that works. Returns the places to visit. */
 async function furnish(t: TestContext, { server, admin, ask }: Office): Promise<string[]> {
   const bob = await addUser(server, "bob", { name: LONG });
   assert.equal((await ask("POST", "/v1/users", { username: LONG })).status, 201);
@@ -27,7 +28,7 @@ async function furnish(t: TestContext, { server, admin, ask }: Office): Promise<
   ];
 }
 
-/** Fails for links and buttons that a finger misses. */
+/** Fails for links and buttons that are too small to touch. */
 async function assertTouchable(page: Page, what: string): Promise<void> {
   const small = await page.evaluate(() =>
     [

@@ -1,4 +1,5 @@
-// The pictures of the administration. PARLEY_PICTURES=1 npm run t test/console/admin-screenshots.test.ts takes them anew.
+// Tests each screen of the administration. PARLEY_PICTURES=1 npm run t test/console/admin-screenshots.test.ts takes
+// its pictures again.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,19 +16,19 @@ import { dialog, enter, go, press, row, sendNote } from "./in-admin.ts";
 import { isAsked, PEOPLE, PHONE, type Step, shoot, takeTour } from "./in-screenshots.ts";
 
 const QUOTA = 5_000_000;
-/** What the files of each of PEOPLE take. */
+/** Bytes stored by each of PEOPLE. */
 const STORED = [0, 120_400, 2_310_000, 48_300, 861_000, 0, 4_720_000, 1_284_000];
 const TALKER = ["contacts:read", "contacts:write", "messages:read", "messages:write"];
 
 interface Office {
   server: TestApp;
   admin: TestUser;
-  /** Ada, whose webhook fails. */
+  /** Ada owns the webhook that fails. */
   ada: TestUser;
-  /** A token that has leaked. */
+  /** A leaked token. */
   leaked: string;
   failing: string;
-  /** The name of each receiver, which is a port of this machine. */
+  /** The display name of each receiver, by its local port. */
   names: Map<string, string>;
 }
 
@@ -37,7 +38,7 @@ async function addAdmin(server: TestApp): Promise<TestUser> {
   return { id, token, headers: { authorization: `Bearer ${token}` } };
 }
 
-/** An administrator, the people whom they have made, with tokens and files, and three webhooks. */
+/** Creates an administrator, people with tokens and files, and three webhooks. */
 async function furnish(t: TestContext): Promise<Office> {
   const past = { days: 60 };
   const clock = () => Math.round(Date.now() - past.days * DAY_MS);
@@ -83,7 +84,7 @@ async function furnish(t: TestContext): Promise<Office> {
   return { server, admin, ada, leaked, ...(await addWebhooks(t, server, admin, users, past)) };
 }
 
-/** Ada's webhook worked once; the others do. */
+/** Creates the webhooks. Ada's worked once and now fails; the others work. */
 async function addWebhooks(
   t: TestContext,
   server: TestApp,
@@ -118,7 +119,7 @@ async function addWebhooks(
   return { failing: String(failing.id), names };
 }
 
-/** Shows receivers under names as they have in life. */
+/** Shows receivers under realistic hostnames. */
 async function nameReceivers(page: Page, names: ReadonlyMap<string, string>): Promise<void> {
   await page.route(/\/v1\/(webhooks|audit)/, async (route) => {
     const answer = await route.fetch();
@@ -230,7 +231,7 @@ const onPhone = ({ failing }: Office): readonly Step[] => [
 
 const TALL = { viewport: { width: 1280, height: 900 } };
 
-test("each screen of the administration is there and fits", { skip: noChromium }, async (t) => {
+test("each screen of the administration fits and is accessible", { skip: noChromium }, async (t) => {
   const office = await furnish(t);
   const { server, admin, names } = office;
   const browser = await openBrowser(t);
@@ -242,10 +243,10 @@ test("each screen of the administration is there and fits", { skip: noChromium }
   await takeTour(browser, server.url, onPhone(office), { ...PHONE, colorScheme: "dark" }, begin);
 });
 
-/** How many times the overview reads its figures, five seconds apart on a clock that is advanced. */
+/** How often the overview reads the metrics: every five seconds of a simulated clock. */
 const READINGS = isAsked ? 60 : 3;
 
-test("the overview draws its charts, light and dark", { skip: noChromium }, async (t) => {
+test("the overview draws its charts in light and dark", { skip: noChromium }, async (t) => {
   const { server, admin, ada } = await furnish(t);
   const { token } = await createToken(server.app.core, null, ada.id, {});
   const headers = { authorization: `Bearer ${token}` };

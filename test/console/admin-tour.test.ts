@@ -1,4 +1,4 @@
-// An administrator's day, by mouse and by keyboard alone.
+// An administrator's tasks, by mouse and by keyboard alone.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { hook, newest } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
 import { addUser, dialog, hear, type Office, openOffice, row, sendNote, statusFor } from "./in-admin.ts";
 
-/** How the administrator reaches what they use. */
+/** How the administrator operates the page. */
 interface Hand {
   use(target: Locator): Promise<void>;
   write(target: Locator, text: string): Promise<void>;
@@ -22,7 +22,7 @@ const mouse: Hand = {
 
 const isFocused = (target: Locator) => target.evaluate((element) => element === document.activeElement);
 
-/** A table is one tab stop, and its first row is reached from there by arrow keys. */
+/** Focuses a control. A table is one tab stop: arrow keys move on from its first row. */
 async function reach(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   let inTable = "Home";
@@ -51,7 +51,7 @@ const keyboard = (page: Page): Hand => ({
 
 const button = (where: Page | Locator, name: string) => where.getByRole("button", { name, exact: true });
 
-/** Finds Bob by the search, gives him a token, and revokes it because it has leaked. */
+/** Finds Bob, creates a token for him, and revokes it because it has leaked. */
 async function manageToken({ page, server }: Office, { use, write }: Hand): Promise<void> {
   await page.keyboard.press("/");
   await write(page.getByRole("searchbox", { name: "Find users" }), "bo");
@@ -72,7 +72,7 @@ async function manageToken({ page, server }: Office, { use, write }: Hand): Prom
   assert.equal(await statusFor(server, token), 401);
 }
 
-/** Reads on Bob's page why his webhook fails, and sends the event again once that is fixed. */
+/** Reads on Bob's page why his webhook fails, fixes the receiver, and sends the event again. */
 async function mendWebhook({ page }: Office, { use }: Hand, mend: () => void): Promise<void> {
   await use(row(page, "Webhooks of bob", /Failing.*Answers 401/).getByRole("link"));
   const state = page.getByRole("status", { name: "State" });
@@ -86,7 +86,7 @@ async function mendWebhook({ page }: Office, { use }: Hand, mend: () => void): P
 const section = (page: Page, name: string) =>
   page.getByRole("navigation", { name: "Administration" }).getByRole("link", { name });
 
-/** Exports what was done to Bob's tokens. */
+/** Exports the audit trail of Bob's tokens. */
 async function exportTrail({ page }: Office, { use, write }: Hand): Promise<void> {
   await use(section(page, "Audit trail"));
   await write(page.getByRole("searchbox", { name: "About" }), "bob");
@@ -99,7 +99,7 @@ async function exportTrail({ page }: Office, { use, write }: Hand): Promise<void
   await dialog(page).waitFor({ state: "detached" });
 }
 
-/** Finds who stores most, and frees it. */
+/** Finds the user who stores most, and erases that user. */
 async function freeStorage({ page }: Office, { use, write }: Hand): Promise<void> {
   await use(section(page, "Overview"));
   await page.getByText("The files of all users take 950 bytes.").waitFor();

@@ -1,4 +1,4 @@
-// Webhooks in the administration, with many of them and of their deliveries.
+// Webhooks in the administration, with many webhooks and deliveries.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { addUser, go, openOffice, row, sendNote } from "./in-admin.ts";
 
 const skip = noChromium;
 
-test("deliveries that come while the page is open leave no gap", { skip }, async (t) => {
+test("deliveries that arrive while the page is open leave no gap", { skip }, async (t) => {
   const { page, server, guard } = await openOffice(t);
   const bob = await addUser(server, "bob");
   const made = await hook(server, bob, await receiver(t), { events: ["message.created"] });
@@ -17,13 +17,13 @@ test("deliveries that come while the page is open leave no gap", { skip }, async
   await newest(server, bob, made, { state: "delivered" });
   await page.goto(`${server.url}/#admin/webhooks/${made.id}`);
   await row(page, "Deliveries", "Delivered").waitFor();
-  // More than a page of them.
+  // More than one page.
   for (let at = 0; at < 45; at++) await sendNote(server, bob, `note ${at}`);
   await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 46);
   assert.deepEqual(guard.complaints, []);
 });
 
-test("deliveries are not asked for again while an answer is missing", { skip }, async (t) => {
+test("deliveries are not requested again while an answer is missing", { skip }, async (t) => {
   const { page, server } = await openOffice(t);
   const bob = await addUser(server, "bob");
   const to = await receiver(t, (response) => response.writeHead(500).end());
@@ -37,12 +37,12 @@ test("deliveries are not asked for again while an answer is missing", { skip }, 
     held++;
   });
   await page.waitForRequest("**/deliveries?*");
-  // The time of two more.
+  // Long enough for two more polls.
   await sleep(4500);
   assert.equal(held, 1);
 });
 
-test("with more webhooks than are loaded, what is said is about those that are", { skip }, async (t) => {
+test("the summary of webhooks covers only the loaded ones", { skip }, async (t) => {
   const { page, server, admin, guard } = await openOffice(t, undefined, { maxWebhooks: 60 });
   const to = await receiver(t);
   for (let at = 0; at < 51; at++) await hook(server, admin, to);

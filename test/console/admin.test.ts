@@ -1,4 +1,3 @@
-// The administration, as administrators use it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { upload } from "../support/app.ts";
@@ -40,7 +39,7 @@ async function welcomeBob({ page, server, ask }: Office): Promise<string> {
   await press(page, "Create");
   const field = dialog(page).getByLabel("Token", { exact: true });
   const token = await field.inputValue();
-  // The token would be lost.
+  // This warns first: the token would be lost.
   await press(page, "Done");
   await dialog(page).getByText("The token has not been copied").waitFor();
   await press(page, "Copy token");
@@ -57,7 +56,7 @@ async function welcomeBob({ page, server, ask }: Office): Promise<string> {
   return token;
 }
 
-/** Finds the user whose token has leaked, revokes it, and reads who did so. */
+/** Finds the owner of the leaked token, revokes it, and reads in the audit trail who did. */
 async function revokeLeaked({ page, server }: Office, token: string): Promise<void> {
   await go(page, "Users");
   await page.getByRole("searchbox", { name: "Find users" }).fill("kah");
@@ -101,7 +100,7 @@ test("an administrator creates a user and a token, revokes it and erases the use
   assert.deepEqual(office.guard.complaints, []);
 });
 
-test("a taken username leads to its user", { skip }, async (t) => {
+test("a taken username links to its user", { skip }, async (t) => {
   const { page, server } = await openOffice(t);
   await addUser(server, "bob");
   await go(page, "Users");
@@ -113,7 +112,7 @@ test("a taken username leads to its user", { skip }, async (t) => {
   await page.getByRole("heading", { name: "bob", level: 1 }).waitFor();
 });
 
-test("why a webhook fails is on its page, and the event is sent again", { skip }, async (t) => {
+test("a webhook's page says why it fails and sends the event again", { skip }, async (t) => {
   const { page, guard, server, ask } = await openOffice(t);
   const bob = await addUser(server, "bob");
   let status = 401;
@@ -128,7 +127,7 @@ test("why a webhook fails is on its page, and the event is sent again", { skip }
   await verdict.getByText("asks for a sign-in").waitFor();
   await verdict.getByText("Exempt this address from the sign-in").waitFor();
   await row(page, "Deliveries", /Message created.*Retrying.*Answers 401/).waitFor();
-  // Only its owner can send a test.
+  // Only the owner can send a test.
   assert.equal(await page.getByRole("button", { name: "Send a test" }).count(), 0);
   status = 204;
   const before = to.received.length;
@@ -139,7 +138,7 @@ test("why a webhook fails is on its page, and the event is sent again", { skip }
     .first()
     .waitFor();
   await verdict.getByText("Delivering").waitFor();
-  // What is delivered is sent again by nobody else.
+  // Nobody else can resend an accepted delivery.
   const accepted = to.received.length;
   await page.getByRole("button", { name: "Send again: Message created" }).first().click();
   await to.wait(accepted + 1);
@@ -156,7 +155,7 @@ test("why a webhook fails is on its page, and the event is sent again", { skip }
   assert.deepEqual(guard.complaints, []);
 });
 
-test("a receiver that says that it is gone shows as disabled, with what to do", { skip }, async (t) => {
+test("a webhook whose receiver answers 410 shows as disabled, with advice", { skip }, async (t) => {
   const { page, server, admin } = await openOffice(t);
   const to = await receiver(t, (response) => response.writeHead(410).end());
   const { id } = await hook(server, admin, to);
@@ -170,7 +169,7 @@ test("a receiver that says that it is gone shows as disabled, with what to do", 
   await row(page, "Deliveries", /Test event.*Failed/).waitFor();
 });
 
-test("the overview shows what the server measures", { skip }, async (t) => {
+test("the overview shows the server's metrics", { skip }, async (t) => {
   const { page, guard, server, admin, ask } = await openOffice(t);
   assert.equal((await upload(server.url, admin, new File(["x".repeat(950)], "a.txt"))).status, 201);
   await page.getByText("All checks pass.").waitFor();
@@ -181,7 +180,7 @@ test("the overview shows what the server measures", { skip }, async (t) => {
   for (let count = 0; count < 40; count++) await ask("GET", "/v1/users");
   await page.getByRole("img", { name: /^Requests: now (?!0 )/ }).waitFor();
   await page.getByRole("img", { name: /^Latency: now [\d.,]+ m?s/ }).waitFor();
-  // The server is away, and then back.
+  // The server is unreachable, and then back.
   await page.route("**/metrics", (route) => route.abort());
   await page.getByRole("alert").filter({ hasText: "The figures are not up to date." }).waitFor();
   await page.unroute("**/metrics");
@@ -195,7 +194,7 @@ test("the overview shows what the server measures", { skip }, async (t) => {
   await page.getByText("Check the disk, then restart the server.").waitFor();
 });
 
-test("the title counts what is unread, and / leads to a search", { skip }, async (t) => {
+test("the title counts unread conversations, and / opens a search", { skip }, async (t) => {
   const { page, server, ask } = await openOffice(t);
   const bob = asker(server, await addUser(server, "bob"));
   await ask("POST", "/v1/contacts", { username: "bob", phone_number: "555" });
@@ -209,7 +208,7 @@ test("the title counts what is unread, and / leads to a search", { skip }, async
   await page.getByRole("combobox", { name: "User of the tokens" }).and(page.locator(":focus")).waitFor();
 });
 
-test("a few users at a time are read for a table that names many", { skip }, async (t) => {
+test("a table that names many users reads a few at a time", { skip }, async (t) => {
   const { page, server } = await openOffice(t);
   for (let at = 0; at < 30; at++) await addUser(server, `user ${at}`);
   let [reading, most] = [0, 0];
@@ -224,7 +223,7 @@ test("a few users at a time are read for a table that names many", { skip }, asy
   assert.ok(most > 0 && most <= 4, `${most} at once`);
 });
 
-test("a token with admin alone shows the administration alone", { skip }, async (t) => {
+test("a token with only the scope admin shows only the administration", { skip }, async (t) => {
   const { page, guard, server } = await openOffice(t, { scopes: ["admin"] });
   assert.equal(await page.getByRole("link", { name: "Conversations" }).count(), 0);
   await page.goto(`${server.url}/#notes`);
@@ -240,7 +239,7 @@ test("a token with admin alone shows the administration alone", { skip }, async 
   assert.deepEqual(guard.complaints, []);
 });
 
-test("a token without admin sees nothing of the administration", { skip }, async (t) => {
+test("a token without the scope admin sees nothing of the administration", { skip }, async (t) => {
   const { server } = await openOffice(t);
   const bob = await addUser(server, "bob");
   const { page, guard } = await openPage(await openBrowser(t), server.url);
@@ -259,7 +258,7 @@ test("a token without admin sees nothing of the administration", { skip }, async
   assert.deepEqual(guard.complaints, []);
 });
 
-test("a leaked token is found by its secret, and revoked after a question", { skip }, async (t) => {
+test("a leaked token is found by its secret and revoked after a confirmation", { skip }, async (t) => {
   const { server, page, guard } = await openOffice(t);
   const ann = await addUser(server, "ann", { name: "bot" });
   await go(page, "Tokens");
@@ -284,7 +283,7 @@ test("a leaked token is found by its secret, and revoked after a question", { sk
   assert.deepEqual(guard.complaints, []);
 });
 
-test("revoking the token of the session warns, and signs out", { skip }, async (t) => {
+test("revoking the session's own token warns and signs out", { skip }, async (t) => {
   const { page, server, admin } = await openOffice(t);
   await go(page, "Tokens");
   await row(page, "Tokens", "This session").waitFor();
@@ -298,7 +297,7 @@ test("revoking the token of the session warns, and signs out", { skip }, async (
   assert.equal(await statusFor(server, admin.token), 401);
 });
 
-test("a table is one tab stop, and the arrow keys move in it", { skip }, async (t) => {
+test("a table is one tab stop, and the arrow keys move inside", { skip }, async (t) => {
   const { page, server } = await openOffice(t);
   for (const name of ["ann", "bob", "cat"]) await addUser(server, name, { name: `of ${name}` });
   await go(page, "Tokens");
@@ -324,7 +323,7 @@ test("a table is one tab stop, and the arrow keys move in it", { skip }, async (
     await page.evaluate(() => document.activeElement!.getAttribute("aria-label")),
     "User of the tokens",
   );
-  // The focus stays in the table when its row goes.
+  // The focus stays in the table when its row is removed.
   await page.keyboard.press("Tab");
   for (const key of ["Home", "ArrowRight", "ArrowRight", "Enter"]) await page.keyboard.press(key);
   await dialog(page).getByRole("button", { name: "Revoke" }).press("Enter");
@@ -332,7 +331,7 @@ test("a table is one tab stop, and the arrow keys move in it", { skip }, async (
   await page.waitForFunction(() => document.activeElement!.closest("tr")?.textContent?.includes("of bob"));
 });
 
-test("the administration is left and entered by links, with Back", { skip }, async (t) => {
+test("Back returns from the administration to the conversation", { skip }, async (t) => {
   const { page, server, admin } = await openOffice(t);
   await page.getByRole("link", { name: "Conversations" }).click();
   await page.getByRole("link", { name: "Notes to self" }).waitFor();

@@ -3,18 +3,18 @@ import { readFile } from "node:fs/promises";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
 
-/** What never leaves the browser: blobs, and the parts of its own viewer of PDF. */
+/** Requests inside the browser: blobs and its PDF viewer. */
 const INSIDE = /^(?:blob|data|chrome|chrome-extension):/;
 
-/** What must stay empty whatever is done on a page. */
+/** Problems on a page. The list must stay empty, whatever a test does. */
 export interface Guard {
-  /** Violations of the policy, errors that nothing caught, and requests that leave the server. */
+  /** Policy violations, uncaught errors, and requests to other origins. */
   complaints: string[];
 }
 
 /**
- * A page of its own context, and so of another person. Each request to another origin, each violation of the policy and
- * each error of a script is noted.
+ * Opens a page in a context of its own, as another person. Records requests to other origins, policy violations and
+ * script errors.
  */
 export async function openPage(
   browser: Browser,
@@ -27,7 +27,7 @@ export async function openPage(
     ...options,
   });
   const guard: Guard = { complaints: [] };
-  // Firefox has no such permissions, but a preference for tests.
+  // Firefox has no such permissions: a preference allows clipboard access in tests.
   if (browser.browserType().name() === "chromium")
     await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(url).origin });
   await context.addInitScript(() => {
@@ -43,7 +43,7 @@ export async function openPage(
     if (!asked.startsWith(`${url}/`) && !INSIDE.test(asked)) guard.complaints.push(`asked ${asked}`);
   });
   context.on("console", (message) => {
-    // The browser writes such a line for every status above 399, those that are shown to the person included.
+    // The browser logs such a line for every status of 400 or more, including those that the page handles.
     if (message.type() !== "error" || /^Failed to load resource/.test(message.text())) return;
     guard.complaints.push(message.text());
   });
@@ -51,7 +51,7 @@ export async function openPage(
   return { page, guard };
 }
 
-/** Opens the console, and signs in unless the browser still is. */
+/** Opens the console, and signs in unless the browser already is. */
 export async function signIn(page: Page, url: string, token: string): Promise<void> {
   await page.goto(`${url}/`);
   const field = page.getByLabel("Access token");
@@ -64,7 +64,7 @@ export async function signIn(page: Page, url: string, token: string): Promise<vo
   await notes.waitFor();
 }
 
-/** Chooses an item of the menu of the open conversation. */
+/** Chooses an item in the menu of the open conversation. */
 export async function choose(page: Page, item: string): Promise<void> {
   await page.getByRole("button", { name: "More", exact: true }).click();
   await page.getByRole("menuitem", { name: item, exact: true }).click();
@@ -77,7 +77,7 @@ export async function findItem(page: Page, item: string): Promise<void> {
   await page.keyboard.press("Escape");
 }
 
-/** Opens the user's menu, unless it is open. */
+/** Opens the account menu, unless it is open. */
 export async function openAccount(page: Page): Promise<void> {
   const button = page.getByRole("button", { name: "Your account" });
   if ((await button.getAttribute("aria-expanded")) === "false") await button.click();
@@ -88,7 +88,7 @@ export async function signOut(page: Page): Promise<void> {
   await page.getByRole("menuitem", { name: "Sign out" }).click();
 }
 
-/** The switch of the user's menu that is on or off. Opens the menu. */
+/** Opens the account menu and returns a switch in the given state. */
 export async function findSwitch(page: Page, name: string, checked: boolean): Promise<Locator> {
   await openAccount(page);
   const found = page.getByRole("menuitemcheckbox", { name, checked });
@@ -96,12 +96,12 @@ export async function findSwitch(page: Page, name: string, checked: boolean): Pr
   return found;
 }
 
-/** Opens the tab of files of the open conversation. */
+/** Opens the Files tab of the open conversation. */
 export async function openFiles(page: Page): Promise<void> {
   await page.locator(".tab-row").getByText("Files", { exact: true }).click();
 }
 
-/** Lets these files be dropped on the open conversation; contents are repeated up to their sizes. */
+/** Drops files on the open conversation. Contents are repeated up to their sizes. */
 export async function dropFiles(
   page: Page,
   files: { name: string; type: string; base64: string; size?: number }[],
@@ -110,7 +110,7 @@ export async function dropFiles(
     const transfer = new DataTransfer();
     for (const { name, type, base64, size } of files) {
       const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
-      // The same blob again and again: the browser keeps its bytes once.
+      // One blob many times: the browser keeps its bytes once.
       const part = new Blob([bytes]);
       const count = size === undefined ? 1 : Math.ceil(size / bytes.length);
       transfer.items.add(new File(Array(count).fill(part), name, { type }));
@@ -123,7 +123,7 @@ export async function dropFiles(
   await data.dispose();
 }
 
-/** A contact of the user, made behind the page's back. */
+/** Creates a contact through the API. */
 export async function makeContact(
   server: TestApp,
   user: TestUser,
@@ -143,7 +143,7 @@ const AXE = import.meta.resolve("axe-core/axe.min.js");
 
 type Scheme = "light" | "dark";
 
-/** Fails where axe-core finds anything on the page, in light and in dark. */
+/** Fails if axe-core finds a problem on the page, in light or dark. */
 export async function assertAccessible(
   page: Page,
   what: string,
@@ -174,7 +174,7 @@ export async function assertNoSidewaysScroll(page: Page, what: string): Promise<
   assert.ok(content! <= view!, `${what} is ${content} wide in ${view}`);
 }
 
-/** In the page. No tab of this browser is ever behind another. */
+/** Runs in the page. Headless tabs never become hidden, so this overrides their visibility. */
 export function setHidden(hidden: boolean): void {
   Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
   document.dispatchEvent(new Event("visibilitychange"));

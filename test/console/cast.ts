@@ -1,4 +1,4 @@
-// Ann, Bob and Cat, who have each other and a group, and all that can change for Ann.
+// Ann, Bob and Cat, who are contacts and share a group, and all kinds of changes that Ann can see.
 import assert from "node:assert/strict";
 import type { TestApp, TestUser } from "../support/app.ts";
 import { add, give, person, read, say, send } from "../support/people.ts";
@@ -11,17 +11,17 @@ export interface Cast {
   /** Ann's contacts. */
   contacts: Record<"bob" | "cat", { id: string; conversation_id: string }>;
   group: { id: string; conversation_id: string };
-  /** Bob's first message and Ann's reply to it. */
+  /** Bob's first message and Ann's reply. */
   first: string;
   reply: string;
   file: string;
-  /** What the round before has made and this one removes. */
+  /** Created in the previous round and removed in this one. */
   last: { eve?: string; message?: string; file?: string; group?: string };
 }
 
 let casts = 0;
 
-/** Ann, with a conversation with Bob, one with Cat and a group of all three. */
+/** Creates Ann with two conversations, with Bob and with Cat, and a group of all three. */
 export async function gather(server: TestApp): Promise<Cast> {
   const names = ["ann", "bob", "cat"].map((name) => `${name}-${casts}`);
   casts++;
@@ -52,7 +52,7 @@ export async function gather(server: TestApp): Promise<Cast> {
   return { server, ann, bob, cat, contacts, group, first, reply, file, last: {} };
 }
 
-/** All that can change in one round, on other devices of Ann and of the others. */
+/** Makes every kind of change once, on other devices of Ann and of the others. */
 export async function change(cast: Cast, round: number): Promise<void> {
   const { server, ann, bob, cat, contacts, group, first, reply, file, last } = cast;
   const id = contacts.bob.conversation_id;

@@ -12,7 +12,7 @@ test("contacts are added, found, renamed, blocked and deleted", { skip: noChromi
   await signIn(page, server.url, user.token);
   const rows = page.getByRole("option");
 
-  // A list that is not there yet has nobody to leave it.
+  // Wait for the list: one that is not loaded yet cannot lose the focus.
   await rows.nth(2).waitFor();
   await page.getByLabel("Search contacts").fill("a");
   await rows.filter({ hasText: "barbara" }).waitFor({ state: "detached" });
@@ -46,7 +46,7 @@ test("contacts are added, found, renamed, blocked and deleted", { skip: noChromi
   await rows.filter({ hasText: "Amazing Grace" }).waitFor({ state: "detached" });
   await page.getByRole("navigation", { name: "Contacts" }).getByText("Blocked", { exact: true }).click();
   await rows.filter({ hasText: "Amazing Grace" }).waitFor();
-  // The address kept the conversation, so it is open again.
+  // The URL still names the conversation, so a reload opens it again.
   await page.reload();
   await choose(page, "Unblock contact");
   await rows.filter({ hasText: "Amazing Grace" }).waitFor();
@@ -58,7 +58,7 @@ test("contacts are added, found, renamed, blocked and deleted", { skip: noChromi
   assert.deepEqual(guard.complaints, []);
 });
 
-test("everything is reached by the keyboard, and a dialog keeps it inside", {
+test("every control is reached by the keyboard, and a dialog traps the focus", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -84,7 +84,7 @@ test("everything is reached by the keyboard, and a dialog keeps it inside", {
   await dialog.waitFor();
   for (let i = 0; i < 12; i++) {
     await page.keyboard.press("Tab");
-    // The browser's own bar is part of the round, where the page has no focus at all.
+    // The browser's toolbar is part of the tab order; there the page has no focus.
     const place = await page.evaluate(() => document.activeElement?.closest("dialog, body")?.nodeName);
     const focused = await page.evaluate(() => document.activeElement?.nodeName);
     assert.ok(place === "DIALOG" || focused === "BODY", `${focused} has the focus`);
@@ -95,7 +95,7 @@ test("everything is reached by the keyboard, and a dialog keeps it inside", {
   assert.deepEqual(guard.complaints, []);
 });
 
-test("contacts that are changed elsewhere change here by themselves", { skip: noChromium }, async (t) => {
+test("contacts changed on another device update on the page", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const { page, guard } = await openPage(await openBrowser(t), server.url);

@@ -1,5 +1,4 @@
-// Nothing is missed: whatever answers are slow, and whatever is cut, hidden or restarted, a page shows in the end what the
-// API lists.
+// After slow answers, cut connections, hidden windows and restarts, a page shows what the API lists.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
@@ -13,7 +12,7 @@ import { testScenes, type World } from "./scenes.ts";
 import { assertCurrent, type Place } from "./shown.ts";
 import { act, find, write } from "./talk.ts";
 
-/** The kinds of answers that are late, each in turn, by their lines. */
+/** Kinds of answers to delay, by their request lines. */
 const LATE: Record<string, RegExp> = {
   inbox: /^GET \/v1\/conversations\?/,
   contacts: /^GET \/v1\/contacts\?/,
@@ -28,7 +27,7 @@ const LATE: Record<string, RegExp> = {
   marks: /^PUT .*\/read$/,
 };
 
-/** Signs in at a place, as far as the network lets it. */
+/** Signs in at a place, as far as the network allows. */
 async function begin(page: Page, url: string, user: TestUser, { id, tab }: Place): Promise<void> {
   await page.goto(`${url}/#${id}`);
   await page.getByLabel("Access token").fill(user.token);
@@ -36,7 +35,7 @@ async function begin(page: Page, url: string, user: TestUser, { id, tab }: Place
   if (tab === "Files") await openFiles(page);
 }
 
-/** The pages of Ann, each in a browser of its own: the messages and the files of Bob, and the group. */
+/** Opens three pages of Ann, each in its own browser: Bob's messages, Bob's files, and the group. */
 async function openAll(world: World, cast: Cast) {
   const { bob } = cast.contacts;
   const places: Place[] = [
@@ -63,7 +62,7 @@ async function openAll(world: World, cast: Cast) {
 
 const MORE_THAN_A_PAGE = 130;
 
-/** How long requests that are due may take to reach the proxy. */
+/** How long due requests may take to reach the proxy. */
 const SENT_MS = 400;
 
 async function playLate(world: World, kind: RegExp): Promise<void> {
@@ -83,7 +82,7 @@ async function playLate(world: World, kind: RegExp): Promise<void> {
       late.open();
     };
   };
-  // What is loaded at first is late.
+  // Delays the first load.
   let release = hold();
   let isBegun = false;
   const begun = opened.begin().finally(() => {
@@ -97,7 +96,7 @@ async function playLate(world: World, kind: RegExp): Promise<void> {
   release();
   await begun;
   await opened.assertCurrent("late at first");
-  // What is loaded again is late.
+  // Delays the reload.
   release = hold();
   await change(cast, 3);
   await opened.pages[0]!.waitForTimeout(SENT_MS);
@@ -111,7 +110,7 @@ async function playLate(world: World, kind: RegExp): Promise<void> {
 const put = (cast: Cast, path: string, body: object) =>
   read(send(cast.server, cast.ann, "PUT", path, body), 200);
 
-/** What Ann does on the page, and on another device before the page has the answer. Only the latter counts. */
+/** A change on the page, and a later change on another device before the page has its answer. The later one counts. */
 const OVERTAKEN: Record<
   string,
   {
@@ -197,26 +196,26 @@ async function playOvertaken(
   assert.deepEqual(guard.complaints, []);
 }
 
-// A test each, so that none takes long.
+// A test for each, to keep them short.
 for (const [name, kind] of Object.entries(LATE)) {
-  testScenes(`a page shows what the lists say, whatever is late: ${name}`, {
+  testScenes(`a page shows what the API lists after delayed answers: ${name}`, {
     [name]: (world) => playLate(world, kind),
   });
 }
 
 for (const [name, play] of Object.entries(OVERTAKEN)) {
-  testScenes(`an answer does not undo what happened after it: ${name}`, {
+  testScenes(`a late answer does not undo a newer change: ${name}`, {
     [name]: (world) => playOvertaken(world, play),
   });
 }
 
-testScenes("a page shows what the lists say, whatever is cut or hidden", {
-  "a message that another one replies to changes while it is loaded": async (world) => {
+testScenes("a page shows what the API lists after cut connections and hidden windows", {
+  "a quoted message that changes while it loads shows its new text": async (world) => {
     const { server, proxy } = world;
     const cast = await gather(server);
     const id = cast.contacts.cat.conversation_id;
     const quoted = await say(server, cast.cat, id, "before");
-    // Ann's own, so that the page begins at the end.
+    // Ann's own messages, so that the page starts at the end.
     for (let i = 0; i < 60; i++) await say(server, cast.ann, id, `line ${i}`);
     await say(server, cast.ann, id, "the last", { reply_to_id: quoted });
     const { page, guard } = await world.visit();
@@ -233,7 +232,7 @@ testScenes("a page shows what the lists say, whatever is cut or hidden", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "an old conversation that changes while the list is loaded leaves no gap in it": async (world) => {
+  "an old conversation that changes while the list loads leaves no gap": async (world) => {
     const { server, proxy } = world;
     const ann = await person(server, "ann-of-many");
     const all: string[] = [];
@@ -267,7 +266,7 @@ testScenes("a page shows what the lists say, whatever is cut or hidden", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "the window is hidden and comes back": async (world) => {
+  "a window is hidden and comes back": async (world) => {
     const cast = await gather(world.server);
     const opened = await openAll(world, cast);
     await opened.begin();
@@ -281,7 +280,7 @@ testScenes("a page shows what the lists say, whatever is cut or hidden", {
     opened.assertQuiet();
   },
 
-  "the stream is cut, and everything fails for a while": async (world) => {
+  "the stream is cut, and every request fails for a while": async (world) => {
     const cast = await gather(world.server);
     const opened = await openAll(world, cast);
     await opened.begin();
@@ -289,7 +288,7 @@ testScenes("a page shows what the lists say, whatever is cut or hidden", {
     world.proxy.cutStreams();
     await change(cast, 1);
     await opened.assertCurrent("after a cut");
-    // Events still arrive, and what they make the page ask for fails.
+    // Events still arrive, but the requests that they cause fail.
     world.proxy.fate = (line) => (line.startsWith("GET /v1/events") ? "pass" : "break");
     await change(cast, 2);
     await opened.pages[0]!.waitForTimeout(SENT_MS);
@@ -305,7 +304,7 @@ testScenes("a page shows what the lists say, whatever is cut or hidden", {
   },
 });
 
-test("a page shows what the lists say after a restart of the server", { skip: noChromium }, async (t) => {
+test("a page shows what the API lists after a restart of the server", { skip: noChromium }, async (t) => {
   const config = await testConfig(t);
   const before = await startOn(t, config);
   const cast = await gather(before);

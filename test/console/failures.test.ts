@@ -4,7 +4,7 @@ import { ParleyApiError } from "../../client/src/index.ts";
 import { explain, nameLimit } from "../../console/src/failures.ts";
 import { catalogue } from "../../src/errors.ts";
 
-test("errors are explained by code and field, whatever the words of the server", () => {
+test("errors are explained by code and field, never by the server's text", () => {
   const failure = (code: ParleyApiError["code"], param?: string) =>
     explain(new ParleyApiError({ code, status: 400, param, detail: "words of the server" }));
   assert.match(failure("invalid_parameter", "username"), /^Username must have 1 to 128 characters/);
@@ -18,14 +18,14 @@ test("errors are explained by code and field, whatever the words of the server",
   assert.match(failure("quota_exceeded"), /^Your storage is full/);
 });
 
-test("a limit is explained by what was reached, and other errors stay as they are", () => {
+test("a reached limit is named, and other errors stay unchanged", () => {
   const toText = (code: ParleyApiError["code"]) =>
     explain(nameLimit(new ParleyApiError({ code, status: 409, detail: "words of the server" }), "Too many."));
   assert.equal(toText("count_limit_reached"), "Too many.");
   assert.match(toText("quota_exceeded"), /^Your storage is full/);
 });
 
-test("no error of the catalogue shows the words of the server, or passes for an unknown one", () => {
+test("every error code of the catalogue has a text of the console", () => {
   const toText = (code: string) =>
     explain(
       new ParleyApiError({

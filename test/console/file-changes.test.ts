@@ -1,4 +1,4 @@
-// What happens to the files of an open conversation: who sent a new one, and what a search finds meanwhile.
+// Changes of files in an open conversation: the sender of a new file, and search results.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { createToken } from "../../src/core/people/tokens.ts";
@@ -9,7 +9,7 @@ import { gate } from "./proxy.ts";
 import { testScenes, type World } from "./scenes.ts";
 import { introduce } from "./talk.ts";
 
-/** Opens the files of a conversation with Bob, with a token that learns of new files but not of their messages. */
+/** Opens the files of a conversation with Bob, with a token that may read files but not messages. */
 async function openWithoutMessages({ server, proxy, visit }: World) {
   const [ann, bob] = [await server.user(), await server.user()];
   const conversation_id = await introduce(server, ann, bob);
@@ -29,12 +29,12 @@ const card = (page: Page, name: string) =>
 
 async function searchFiles(page: Page, text: string): Promise<void> {
   await page.getByRole("button", { name: "Search files" }).click();
-  // At once, so that nothing is found for a part of it.
+  // Filled at once, so that no search runs for a prefix.
   await page.locator("input:focus").fill(text);
 }
 
-testScenes("files that change", {
-  "the sender of a new file is asked for again if the answer fails": async (world) => {
+testScenes("changes of files", {
+  "the sender of a new file is requested again if the answer fails": async (world) => {
     const { page, guard, sendAsBob } = await openWithoutMessages(world);
     let asked = 0;
     world.proxy.fate = (line) =>
@@ -45,7 +45,7 @@ testScenes("files that change", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a new file of another user is theirs, though one of its name is being uploaded": async (world) => {
+  "a new file of another user shows its sender while a file of the same name uploads": async (world) => {
     const { page, guard, sendAsBob } = await openWithoutMessages(world);
     const late = gate();
     let isSent = false;
@@ -58,7 +58,7 @@ testScenes("files that change", {
     while (!isSent) await page.waitForTimeout(20);
     // The event of the user's own file arrives before its answer.
     await card(page, "same.txt").getByText("You", { exact: true }).waitFor();
-    // It is told for a few seconds.
+    // The notice appears for a few seconds.
     const isTold = page.getByRole("status").getByText("New here: same.txt").waitFor();
     await sendAsBob("same.txt");
     await card(page, "same.txt").nth(1).waitFor();
@@ -90,7 +90,7 @@ testScenes("files that change", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a search of files that is loading is not begun again for each new file": async (world) => {
+  "a file search that is loading does not restart for each new file": async (world) => {
     const { server, proxy } = world;
     const { user, page, guard } = await world.arrive();
     const bob = await server.user();

@@ -1,4 +1,4 @@
-// The list of files: order, types, views, who sent them, and what changes meanwhile.
+// The list of files: order, types, views, senders, and concurrent changes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
@@ -15,7 +15,7 @@ import { introduce, toUsername } from "./talk.ts";
 const sortBy = (page: Page, label: string) => page.getByLabel("Sort files").selectOption(label);
 
 testScenes("the list of files", {
-  "is sorted and filtered, and its view is kept": async ({ server, proxy, arrive }) => {
+  "is sorted and filtered, and remembers its view": async ({ server, proxy, arrive }) => {
     const { page, user, guard } = await arrive((user) =>
       send(server, user, [
         ["file 10.txt", "a".repeat(3000)],
@@ -83,7 +83,7 @@ testScenes("the list of files", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "says of each day which files are of it": async ({ server, arrive }) => {
+  "shows files under the heading of their day": async ({ server, arrive }) => {
     const { page, user, guard } = await arrive();
     fillFiles(server.config.dataFolder, await toUsername(server, user), 1, 2);
     await send(server, user, [["new.txt", "a"]]);
@@ -98,7 +98,7 @@ testScenes("the list of files", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "says who sent a file, and offers only to them what only they can do": async ({ server, arrive }) => {
+  "shows the sender, and offers rename and delete only to the sender": async ({ server, arrive }) => {
     const { page, user, guard } = await arrive();
     const bob = await server.user();
     const conversation_id = await introduce(server, user, bob);
@@ -106,7 +106,7 @@ testScenes("the list of files", {
     await send(server, bob, [["theirs.txt", "a"]], { conversation_id });
     await page.getByRole("option", { name: "Bob" }).click();
     await openFiles(page);
-    // What arrives while one looks has its sender, too.
+    // A file that arrives while the page is open also shows its sender.
     await page.locator(".card").nth(1).waitFor();
     await send(server, bob, [["theirs, too.txt", "a"]], { conversation_id });
     await send(server, user, [["mine, too.txt", "a"]], { conversation_id });
@@ -127,11 +127,7 @@ testScenes("the list of files", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "is right once a slow page has come, whatever has changed since it was asked for": async ({
-    server,
-    proxy,
-    arrive,
-  }) => {
+  "is right after a late page, whatever changed since its request": async ({ server, proxy, arrive }) => {
     const { page, user, guard } = await arrive();
     const ids = await send(server, user, numbered(60));
     const late = holdAnswers(proxy, /starting_after/);
@@ -158,8 +154,8 @@ testScenes("the list of files", {
   },
 });
 
-testScenes("the list of files while one moves in it", {
-  "keeps its place while files come and go above, and when it is read again": async ({
+testScenes("the list of files while the user scrolls it", {
+  "keeps its scroll position while files come and go above, and on reload": async ({
     server,
     proxy,
     arrive,
@@ -177,7 +173,7 @@ testScenes("the list of files while one moves in it", {
     await remove(server, user, added!);
     await page.getByText(/^300 files/).waitFor();
     assert.deepEqual(await firstInView(page), first);
-    // A window that was hidden from the start has heard of nothing, so the list is read again, and as a whole.
+    // A window hidden from the start has no events, so it reloads the whole list.
     await page.addInitScript(() =>
       Object.defineProperty(document, "hidden", { value: true, configurable: true }),
     );
@@ -193,7 +189,7 @@ testScenes("the list of files while one moves in it", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "is one stop for Tab; arrow keys move in it": async ({ server, arrive }) => {
+  "is one tab stop, and the arrow keys move inside": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) => send(server, user, numbered(8)));
     await openNotes(page);
     await page.getByRole("button", { name: "Open 0.txt" }).waitFor();
@@ -220,7 +216,7 @@ testScenes("the list of files while one moves in it", {
       if (at !== undefined) await isAt(`${at}.txt`);
     }
     await isAt("7.txt");
-    // Its own actions follow, and then the list ends.
+    // Tab reaches the file's actions, then leaves the list.
     for (const name of ["Rename file", "Copy the link of", "Download", "Delete"]) {
       await page.keyboard.press("Tab");
       await page.locator(`:focus[aria-label="${name} 7.txt"]`).waitFor();
@@ -231,7 +227,7 @@ testScenes("the list of files while one moves in it", {
   },
 });
 
-/** The first file in view and where it is. */
+/** Returns the first file in view and its position. */
 function firstInView(page: Page): Promise<[string, number]> {
   return page.locator(".files").evaluate(async (box) => {
     await new Promise(requestAnimationFrame);
@@ -246,7 +242,7 @@ function firstInView(page: Page): Promise<[string, number]> {
   });
 }
 
-test("a token that may not read messages shows who sent a file", { skip: noChromium }, async (t) => {
+test("a token without messages:read sees who sent a file", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
   const ann = await server.user({
     scopes: ["contacts:read", "contacts:write", "attachments:read", "attachments:write", "events:read"],

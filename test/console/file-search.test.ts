@@ -1,4 +1,4 @@
-// Files are found by their names in all conversations, and shown where they were sent.
+// Search by filename in all conversations, and opening a hit.
 import assert from "node:assert/strict";
 import { createToken } from "../../src/core/people/tokens.ts";
 import { send as ask, read } from "../support/people.ts";
@@ -9,8 +9,8 @@ import { introduce, say } from "./talk.ts";
 
 const SEARCH = "Search contacts, groups, messages and files";
 
-testScenes("files are searched", {
-  "a file of anyone is found by its name, and opens its conversation there": async ({ server, arrive }) => {
+testScenes("search for files", {
+  "a file of any sender is found by its name and opens its conversation": async ({ server, arrive }) => {
     const { user, page, guard } = await arrive();
     const bob = await server.user();
     const conversation_id = await introduce(server, user, bob);
@@ -27,12 +27,12 @@ testScenes("files are searched", {
     await page.getByRole("heading", { name: "Bob" }).waitFor();
     const message = page.locator(".message", { hasText: "Harbour at six.txt" });
     await message.and(page.locator(":focus")).waitFor();
-    // The notes, by the keyboard.
+    // Opens the notes by the keyboard.
     await page.getByLabel(SEARCH).press("ArrowDown");
     await page.keyboard.press("Home");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Notes to self" }).waitFor();
-    // What happens meanwhile shows.
+    // Concurrent changes appear.
     await send(server, bob, [["new harbour.txt", "c"]], { conversation_id });
     await files.filter({ hasText: "new harbour.txt" }).waitFor();
     await remove(server, bob, harbour!);
@@ -42,7 +42,7 @@ testScenes("files are searched", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a file that was renamed is found by its new name alone": async ({ server, arrive }) => {
+  "a renamed file is found only by its new name": async ({ server, arrive }) => {
     const { user, page, guard } = await arrive();
     const [id] = await send(server, user, [["plan.txt", "a"]]);
     await page.getByLabel(SEARCH).fill("report");
@@ -57,7 +57,7 @@ testScenes("files are searched", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "without the scope of messages no files are found, which could not be shown": async (world) => {
+  "a token without messages:read finds no files": async (world) => {
     const { server, proxy } = world;
     const user = await server.user();
     await send(server, user, [["plan.txt", "a"]]);

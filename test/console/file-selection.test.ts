@@ -1,4 +1,4 @@
-// Several files at once: selected with the mouse, the keyboard and a finger, and deleted.
+// Selecting several files by mouse, keyboard and touch, and deleting them.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
@@ -12,7 +12,7 @@ import { introduce } from "./talk.ts";
 const dialog = (page: Page) => page.getByRole("dialog");
 const check = (page: Page, name: string) => page.getByRole("checkbox", { name: `Select ${name}` });
 
-/** Waits until these files are selected and no others, and the bar says how many they are. */
+/** Waits until exactly these files are selected and the bar shows their number. */
 async function assertSelected(page: Page, ...names: string[]): Promise<void> {
   const selected = () =>
     page
@@ -26,14 +26,14 @@ async function assertSelected(page: Page, ...names: string[]): Promise<void> {
 }
 
 testScenes("the selection of files", {
-  "is made by check marks, ranges and all at once, and ends by Escape": async ({ server, arrive }) => {
+  "uses check marks, ranges and select all, and Escape clears it": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) => send(server, user, numbered(6)));
     await openNotes(page);
     await check(page, "4.txt").click();
     await assertSelected(page, "4.txt");
     await check(page, "2.txt").click({ modifiers: ["Shift"] });
     await assertSelected(page, "4.txt", "3.txt", "2.txt");
-    // The range starts where it started, and may become another.
+    // The start of the range stays, so the range can change.
     await check(page, "5.txt").click({ modifiers: ["Shift"] });
     await assertSelected(page, "4.txt", "5.txt");
     await opener(page, "0.txt").click();
@@ -54,7 +54,7 @@ testScenes("the selection of files", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "is made by the keyboard alone, and what it has is deleted": async ({ server, arrive }) => {
+  "works by the keyboard alone, and its files are deleted": async ({ server, arrive }) => {
     const { user, page, guard } = await arrive((user) => send(server, user, numbered(6)));
     await openNotes(page);
     await opener(page, "5.txt").focus();
@@ -75,7 +75,7 @@ testScenes("the selection of files", {
     await page.getByRole("status").filter({ hasText: "4 files were deleted." }).waitFor();
     await assertShown(page, ["4.txt", "0.txt"]);
     assert.deepEqual(await listNames(server, user), ["4.txt", "0.txt"]);
-    // The focus is where the list goes on.
+    // The focus moves to the next file.
     await page.locator(".card .thumb:focus").waitFor();
     await assertSelected(page);
     await page.keyboard.press("Home");
@@ -89,7 +89,7 @@ testScenes("the selection of files", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "offers to delete the user's own files alone": async ({ server, arrive }) => {
+  "offers to delete only the user's own files": async ({ server, arrive }) => {
     const { user, page, guard } = await arrive();
     const bob = await server.user();
     const conversation_id = await introduce(server, user, bob);
@@ -139,7 +139,7 @@ testScenes("the selection of files", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "is kept up to date, and says what was not deleted": async ({ server, proxy, arrive }) => {
+  "follows changes, and reports files that were not deleted": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     const ids = await send(server, user, numbered(12));
     await openNotes(page);
@@ -147,7 +147,7 @@ testScenes("the selection of files", {
     await page.keyboard.press("ControlOrMeta+a");
     await assertSelected(page, ...numbered(12).map(([name]) => name));
     await remove(server, user, ids[7]!);
-    // What arrives is not selected.
+    // New files are not selected.
     await send(server, user, [["new.txt", "a"]]);
     await opener(page, "new.txt").waitFor();
     await page.getByText(/^11 files · .* selected$/).waitFor();
@@ -167,18 +167,14 @@ testScenes("the selection of files", {
       .filter({ hasText: /^7 files were not deleted\./ })
       .waitFor();
     await page.getByRole("status").filter({ hasText: "4 files were deleted." }).waitFor();
-    // After a failure no other file is tried.
+    // After a failure, no further files are tried.
     assert.ok(count <= 8, `${count} requests`);
     await page.getByText(/^7 files · .* selected$/).waitFor();
     assert.equal((await listNames(server, user)).length, 8);
     assert.deepEqual(guard.complaints, []);
   },
 
-  "deletes no more once that is stopped, and leaves the next question open": async ({
-    server,
-    proxy,
-    arrive,
-  }) => {
+  "stops deleting when asked to, and keeps the next dialog open": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     await send(server, user, numbered(6));
     await openNotes(page);
@@ -206,7 +202,7 @@ testScenes("the selection of files", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "is made by a finger, on a phone": async ({ server, arrive }) => {
+  "works by touch on a phone": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) => send(server, user, numbered(4)));
     await page.setViewportSize({ width: 390, height: 760 });
     await openNotes(page);
@@ -229,7 +225,7 @@ testScenes("the selection of files", {
     await assertNoSidewaysScroll(page, "the selection on a phone");
     await assertAccessible(page, "the selection on a phone");
     await page.getByRole("button", { name: "Done" }).click();
-    // A button does it, too.
+    // A button starts the selection, too.
     await page.getByRole("button", { name: "Select files" }).click();
     await opener(page, "2.txt").click();
     await assertSelected(page, "2.txt");

@@ -11,7 +11,7 @@ import { PNG } from "./pictures.ts";
 const BIG = 200_000_000;
 const CHUNK = Buffer.alloc(1_000_000, "Parley ");
 
-/** Two users who have each other, the conversation of the two open in a browser of the first. */
+/** Creates two users who are contacts, and opens their conversation for the first. */
 async function openPair(page: Page, server: TestApp): Promise<{ ann: TestUser; bob: TestUser; id: string }> {
   const ann = await server.user();
   const bob = await server.user();
@@ -24,13 +24,13 @@ async function openPair(page: Page, server: TestApp): Promise<{ ann: TestUser; b
   return { ann, bob, id: conversation_id };
 }
 
-test("three files are dropped, of which a large one is cancelled and sent again", {
+test("of three dropped files, a large one is cancelled and sent again", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t, { maxFileBytes: 2 * BIG });
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   const { ann, id } = await openPair(page, server);
-  // So that there is time to cancel, however fast the machine is.
+  // Throttled, so that there is time to cancel on any machine.
   const network = await page.context().newCDPSession(page);
   const limit = (uploadThroughput: number) =>
     network.send("Network.emulateNetworkConditions", {
@@ -74,7 +74,7 @@ test("three files are dropped, of which a large one is cancelled and sent again"
   assert.deepEqual(guard.complaints, []);
 });
 
-test("files are looked at, renamed, linked, downloaded and deleted", { skip: noChromium }, async (t) => {
+test("files are viewed, renamed, linked, downloaded and deleted", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   const { id, ann } = await openPair(page, server);
@@ -113,7 +113,7 @@ test("files are looked at, renamed, linked, downloaded and deleted", { skip: noC
   assert.deepEqual(guard.complaints, []);
 });
 
-test("what one sends appears to the other, as does its end", { skip: noChromium }, async (t) => {
+test("a new file and its deletion appear in the other user's window", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
   const browser = await openBrowser(t);
   const ann = await openPage(browser, server.url);
@@ -135,7 +135,7 @@ test("what one sends appears to the other, as does its end", { skip: noChromium 
   assert.deepEqual([...ann.guard.complaints, ...other.guard.complaints], []);
 });
 
-/** A file for a conversation that is not open marks its contact until that is looked at. */
+/** A file in another conversation marks its contact until the user opens it. */
 async function assertMarked(server: TestApp, page: Page, sender: TestUser, conversation_id: string) {
   await page.evaluate(slowDown);
   await page.getByRole("link", { name: "Notes to self" }).click();
@@ -148,7 +148,7 @@ async function assertMarked(server: TestApp, page: Page, sender: TestUser, conve
   await marked.waitFor({ state: "detached" });
 }
 
-/** In the page: as on a machine that is slow, frames and timers come a second later. */
+/** Runs in the page. Delays frames and timers by a second, like a slow machine. */
 function slowDown(): void {
   const later = window.setTimeout;
   const slow = (work: () => void, ms = 0) => later(work, ms + 1000);
@@ -156,7 +156,7 @@ function slowDown(): void {
   window.requestAnimationFrame = (draw) => slow(() => draw(performance.now()));
 }
 
-test("what comes before the first frame is heard", { skip: noChromium }, async (t) => {
+test("events that arrive before the first frame are not lost", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   const { ann, bob, id } = await openPair(page, server);
@@ -169,7 +169,7 @@ test("what comes before the first frame is heard", { skip: noChromium }, async (
   assert.deepEqual(guard.complaints, []);
 });
 
-test("what is too large, or more than the quota, is said to be so", {
+test("a file that is too large or exceeds the quota is reported", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t, { maxFileBytes: 1024, userQuotaBytes: 1536 });
@@ -194,7 +194,7 @@ test("what is too large, or more than the quota, is said to be so", {
   assert.deepEqual(guard.complaints, []);
 });
 
-test("without the scope of events, what one does oneself still shows at once", {
+test("without the scope events:read, the user's own changes still appear at once", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -214,7 +214,7 @@ test("without the scope of events, what one does oneself still shows at once", {
   assert.deepEqual(guard.complaints, []);
 });
 
-test("files beyond the first page come by themselves, and pasted ones at the top", {
+test("further pages of files load by themselves, and pasted files appear at the top", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);

@@ -1,4 +1,4 @@
-// The administration in Firefox: a user, a token, and what a webhook was sent.
+// The administration in Firefox: a user, a token and a webhook.
 import assert from "node:assert/strict";
 import { SCOPES } from "../../src/core/people/tokens.ts";
 import { hook, newest } from "../support/hooks.ts";
@@ -37,7 +37,7 @@ testInFirefox("an administrator creates a user and a token, and revokes it", asy
   assert.deepEqual(guard.complaints, []);
 });
 
-testInFirefox("why a webhook fails is on its page, and the event is sent again", async (world) => {
+testInFirefox("a webhook's page says why it fails and sends the event again", async (world) => {
   const { t, server, proxy } = world;
   const admin = await addUser(server, "admin", { scopes: SCOPES, name: "desk" });
   const bob = await addUser(server, "bob");

@@ -1,4 +1,4 @@
-// The console in Firefox: each of its main tasks once. The other tests have the details, in Chromium.
+// The console in Firefox: each main task once. The Chromium tests cover the details.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import type { Locator, Page } from "playwright-core";
@@ -11,7 +11,7 @@ import { PNG } from "./pictures.ts";
 import type { Fate } from "./proxy.ts";
 import { act, find, listTexts, shownTexts, write } from "./talk.ts";
 
-/** What the driver itself tries in each page. The console has no `eval`. */
+/** Violations that Playwright itself causes. The console uses no `eval`. */
 const BY_PLAYWRIGHT = /^policy: (?:script-src|require-trusted-types-for) (?:eval|trusted-types-sink)$/;
 
 const focused = (page: Page) => page.locator(":focus");
@@ -26,7 +26,7 @@ function assertQuiet(...guards: Guard[]): void {
   );
 }
 
-/** Ann and Bob, who have each other as contacts. Returns their conversation, too. */
+/** Creates Ann and Bob as contacts. Also returns their conversation. */
 async function pair({ server }: FirefoxWorld): Promise<{ ann: Person; bob: Person; id: string }> {
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const { conversation_id } = await add(server, ann, "bob");
@@ -42,7 +42,7 @@ async function addContact(page: Page, username: string): Promise<void> {
   await page.getByRole("heading", { name: username, exact: true }).waitFor();
 }
 
-/** Ann sends Bob two files. He looks at both, and downloads one. */
+/** Ann sends Bob two files. Bob views both and downloads one. */
 async function share(ann: Page, bob: Page): Promise<void> {
   await openFiles(ann);
   await dropFiles(ann, [{ name: "dot.png", type: "image/png", base64: PNG.toString("base64") }]);
@@ -69,7 +69,7 @@ async function share(ann: Page, bob: Page): Promise<void> {
   for (const page of [ann, bob]) await page.getByText("Messages", { exact: true }).click();
 }
 
-/** Ann makes a group with both others. Cat has no window. */
+/** Ann creates a group with both others. Cat has no window open. */
 async function group({ server }: FirefoxWorld, ann: Page, bob: Page, cat: TestUser): Promise<void> {
   await press(ann, "Create a group");
   await dialog(ann).getByLabel("Name", { exact: true }).fill("Climbing");
@@ -130,7 +130,7 @@ testInFirefox("three people meet, talk, share files and found a group", async (w
   assertQuiet(anns.guard, bobs.guard);
 });
 
-testInFirefox("what is sent arrives once, offline and over a restart of the server", async (world) => {
+testInFirefox("messages sent offline and over a server restart arrive once", async (world) => {
   const { t, server, proxy } = world;
   const { ann, bob, id } = await pair(world);
   const { page, guard } = await world.arrive(ann);
@@ -146,7 +146,7 @@ testInFirefox("what is sent arrives once, offline and over a restart of the serv
   await opener(page, "attached.txt").waitFor();
   await page.locator(".outgoing").first().waitFor({ state: "detached" });
 
-  // The server stores both, and stops before its answers arrive.
+  // The server stores both messages, and stops before it answers.
   const stopped = Promise.withResolvers<Fate>();
   proxy.fate = (line) => (/^POST \/v1\/(messages|attachments)/.test(line) ? stopped.promise : "pass");
   await write(page, "over a restart");
@@ -182,7 +182,7 @@ testInFirefox("what is sent arrives once, offline and over a restart of the serv
   assertQuiet(guard);
 });
 
-/** Presses a key until this has the focus. After the last element Firefox continues in its own toolbars. */
+/** Presses a key until the locator has the focus. Firefox also moves through its own toolbars. */
 async function tabTo(page: Page, place: Locator, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
   for (let i = 0; i < 40; i++) {
     if ((await place.and(focused(page)).count()) > 0) return;
@@ -195,7 +195,7 @@ async function keys(page: Page, ...all: string[]): Promise<void> {
   for (const key of all) await page.keyboard.press(key);
 }
 
-testInFirefox("all is done by the keyboard alone", async (world) => {
+testInFirefox("the main tasks work by the keyboard alone", async (world) => {
   const { server, proxy } = world;
   const { ann, bob, id } = await pair(world);
   await say(server, bob, id, "Shall we?");
@@ -217,7 +217,7 @@ testInFirefox("all is done by the keyboard alone", async (world) => {
   assert.equal(await field.inputValue(), "/?");
   await keys(page, "Enter");
   await find(page, "/?").and(page.locator(":not(.outgoing)")).waitFor();
-  // Neither of these is left to Firefox, which searches by them.
+  // The console handles both keys: Firefox would open its quick find.
   await keys(page, "Escape", "/");
   await page
     .getByRole("searchbox", { name: /^Search contacts/ })
@@ -246,7 +246,7 @@ testInFirefox("all is done by the keyboard alone", async (world) => {
   assertQuiet(guard);
 });
 
-/** Reacts to a message with the first emoji that is offered. */
+/** Reacts with the first emoji on offer. */
 async function react(page: Page): Promise<void> {
   await tabTo(page, page.locator(".messages"));
   await keys(page, "ArrowUp", "ArrowUp");
@@ -299,14 +299,14 @@ for (const [width, height] of [
   });
 }
 
-testInFirefox("the console violates nothing of the policy that it is served with", async (world) => {
+testInFirefox("the console violates none of its Content-Security-Policy", async (world) => {
   const { server, proxy } = world;
   const { ann, bob, id } = await pair(world);
   proxy.toPolicy = (policy) => policy;
   await give(server, bob, id, "plan.txt");
   const { page, guard } = await world.visit();
   await page.goto(`${proxy.url}/`);
-  // Playwright fills fields by a script in the page.
+  // Typed, because Playwright's `fill` runs a script in the page.
   await page.getByLabel("Access token").pressSequentially(ann.token);
   await page.keyboard.press("Enter");
   await page.getByRole("option", { name: "bob" }).click();

@@ -1,4 +1,4 @@
-// What is for one person alone: a message that they delete for themselves, and one that mentions them.
+// Messages for one user: deleted only for oneself, and mentions.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noChromium } from "../support/engines/chromium.ts";
@@ -7,8 +7,8 @@ import { assertQuiet, gather, line, makeGroup } from "./in-groups.ts";
 import { testScenes } from "./scenes.ts";
 import { act, find, listTexts, meet, say, shownTexts, write } from "./talk.ts";
 
-testScenes("messages for one alone", {
-  "a message is deleted for oneself: another's, and one's own": async (world) => {
+testScenes("messages deleted for oneself", {
+  "a message of either user can be deleted for oneself": async (world) => {
     const { server } = world;
     const { ann, bob, id } = await meet(world);
     for (const text of ["one", "two", "three"]) await say(server, bob.user, id, text);
@@ -16,7 +16,7 @@ testScenes("messages for one alone", {
     await act(ann.page, "one", "Delete");
     const dialog = ann.page.getByRole("dialog");
     await dialog.getByText("The others keep it.").waitFor();
-    // For everyone only its sender deletes it.
+    // Only the sender can delete it for everyone.
     assert.equal(await dialog.getByRole("button", { name: "Delete for everyone" }).count(), 0);
     await dialog.getByRole("button", { name: "Delete for me" }).click();
     await find(ann.page, "one").waitFor({ state: "detached" });
@@ -31,7 +31,7 @@ testScenes("messages for one alone", {
     assert.deepEqual(await shownTexts(bob.page), ["one"]);
     assert.deepEqual(await listTexts(server, ann.user, id), ["two"]);
     assert.deepEqual(await listTexts(server, bob.user, id), ["one"]);
-    // Of one's notes nobody else has a copy.
+    // Nobody else has a copy of a note.
     await ann.page.getByRole("link", { name: "Notes to self" }).click();
     await write(ann.page, "a note");
     await find(ann.page, "a note").and(ann.page.locator(":not(.outgoing)")).waitFor();
@@ -42,7 +42,7 @@ testScenes("messages for one alone", {
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
-  "the choice is accessible and fits a phone": async (world) => {
+  "the dialog that deletes a message is accessible and fits a phone": async (world) => {
     const { server } = world;
     const { ann, id } = await meet(world);
     await say(server, ann.user, id, "mine");
@@ -55,7 +55,7 @@ testScenes("messages for one alone", {
   },
 });
 
-test("a member is mentioned, and deletes a line of the group for themselves", {
+test("a member is mentioned, and deletes a system message for themselves", {
   skip: noChromium,
 }, async (t) => {
   const { server, people } = await gather(t);

@@ -1,4 +1,3 @@
-// Groups, with three people in three browsers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
@@ -21,7 +20,7 @@ import { holdAnswers } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 import { find, introduce, say, toUsername } from "./talk.ts";
 
-test("admins invite, withdraw, appoint, rename and remove, and everyone sees it at once", {
+test("admins invite, withdraw, promote, rename and remove, and everybody sees it at once", {
   skip: noChromium,
 }, async (t) => {
   const { server, people } = await gather(t);
@@ -86,7 +85,7 @@ test("admins invite, withdraw, appoint, rename and remove, and everyone sees it 
   assertQuiet(people);
 });
 
-test("an admin edits what a group is about, and takes nothing of another admin back", {
+test("editing a group keeps the concurrent changes of another admin", {
   skip: noChromium,
 }, async (t) => {
   const { server, people } = await gather(t);
@@ -95,7 +94,7 @@ test("an admin edits what a group is about, and takes nothing of another admin b
   for (const { page } of [ann, bob]) await page.getByRole("option", { name: "Climbing" }).click();
   const field = (label: string) => ann.page.getByRole("dialog").getByLabel(label);
   const current = () => read<Record<string, unknown>>(send(server, ann.user, "GET", `/v1/groups/${id}`), 200);
-  // What stands there is not sent again, also with spaces around it.
+  // An unchanged value is not sent, also with spaces around it.
   await read(send(server, ann.user, "PUT", `/v1/groups/${id}`, { description: "Mondays\n" }), 200);
   await ann.page.getByText("3 members · Mondays").waitFor();
   await press(ann.page, "Edit Climbing");
@@ -131,7 +130,7 @@ test("an admin edits what a group is about, and takes nothing of another admin b
   assertQuiet(people);
 });
 
-test("the list of members shows what another admin did once one returns to the window", {
+test("the list of members reloads when the user returns to the window", {
   skip: noChromium,
 }, async (t) => {
   const { server, people } = await gather(t);
@@ -155,7 +154,7 @@ test("the list of members shows what another admin did once one returns to the w
   assertQuiet(people);
 });
 
-test("what members do is no news, and what they write is", { skip: noChromium }, async (t) => {
+test("system messages do not count as unread, messages of members do", { skip: noChromium }, async (t) => {
   const { server, people } = await gather(t);
   const [ann, bob] = people;
   const { id, conversation_id } = await makeGroup(server, people, "Climbing");
@@ -168,7 +167,7 @@ test("what members do is no news, and what they write is", { skip: noChromium },
   await row.filter({ hasText: /Bob: hello.*1 unread/ }).waitFor();
   await row.click();
   await find(ann.page, "hello").waitFor();
-  // The line "New" is above what was written, not above what was done.
+  // The line "New" is above the written messages and ignores system messages.
   const texts = await ann.page.locator(".message-list > li").allTextContents();
   const at = texts.indexOf("New");
   assert.match(texts[at + 1]!, /hello/);
@@ -178,13 +177,13 @@ test("what members do is no news, and what they write is", { skip: noChromium },
     .getByRole("status")
     .filter({ hasText: /^Bob: again$/ })
     .waitFor({ state: "attached" });
-  // A link to a group opens it, and one to a group of others says that it does not.
+  // A link opens a member's group, and reports one that the user cannot see.
   await ann.page.goto(`${server.url}/#grp_00000000000000000000000000`);
   await ann.page.getByText("This group does not exist, or you are not a member.").waitFor();
   await ann.page.goto(`${server.url}/#${id}`);
   await find(ann.page, "again").waitFor();
   await ann.page.waitForFunction(() => document.title === "Climbing club · Parley");
-  // The last admin leaves: two things happen at once, and nobody has written anything.
+  // When the last admin leaves, two system messages appear and nobody has written.
   const path = `/v1/groups/${id}/members`;
   const { data } = await read<{ data: { id: string; username: string }[] }>(
     send(server, ann.user, "GET", path),
@@ -202,7 +201,7 @@ test("what members do is no news, and what they write is", { skip: noChromium },
   assertQuiet(people);
 });
 
-test("what was done by and to users who are erased stays readable", { skip: noChromium }, async (t) => {
+test("system messages by and about erased users stay readable", { skip: noChromium }, async (t) => {
   const { server, people } = await gather(t);
   const [ann, bob, cat] = people;
   const { id, conversation_id } = await makeGroup(server, people, "Climbing");
@@ -225,7 +224,7 @@ test("what was done by and to users who are erased stays readable", { skip: noCh
   assertQuiet([ann]);
 });
 
-test("without the scopes of groups the rest works", { skip: noChromium }, async (t) => {
+test("without the scopes of groups, the rest of the console works", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
   const user = await server.user({ scopes: ["contacts:read", "messages:read", "events:read"] });
   const { page, guard } = await openPage(await openBrowser(t), server.url);
@@ -237,8 +236,8 @@ test("without the scopes of groups the rest works", { skip: noChromium }, async 
   assert.deepEqual(guard.complaints, []);
 });
 
-testScenes("what is late in groups", {
-  "an answer from before does not bring back a group that one was removed from": async (world) => {
+testScenes("late answers in groups", {
+  "a late answer does not bring back a group that the user was removed from": async (world) => {
     const { server, proxy } = world;
     const ann = await server.user();
     const bob = await world.arrive(async (user) => {

@@ -1,4 +1,4 @@
-// What the tests of the administration share: a server with an administrator and people, and their browser.
+// Shared by the tests of the administration: a server with an administrator and people, and a browser.
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
@@ -16,11 +16,11 @@ export interface Office {
   admin: TestUser;
   page: Page;
   guard: Guard;
-  /** Asks as the administrator, behind the page's back. */
+  /** Sends requests as the administrator through the API. */
   ask: ReturnType<typeof asker>;
 }
 
-/** Signs an administrator in, who has all scopes unless others are given. */
+/** Signs an administrator in, with all scopes by default. */
 export async function openOffice(
   t: TestContext,
   choice: TokenChoice = { scopes: SCOPES, name: "desk" },
@@ -76,7 +76,7 @@ export async function statusFor(server: TestApp, token: string, path = "/v1/me")
   return response.status;
 }
 
-/** A message of one user to another who has them as a contact, which their webhook is sent. */
+/** Sends a message to another user who is a contact of the sender. The user's webhook receives it. */
 export async function sendNote(server: TestApp, user: TestUser, text: string): Promise<void> {
   const ask = asker(server, user);
   const { body } = await ask("GET", "/v1/me");

@@ -1,4 +1,4 @@
-// What the tests of files share.
+// Shared by the tests of files.
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
 import { type TestApp, type TestUser, upload } from "../support/app.ts";
@@ -23,7 +23,7 @@ export async function send(
   return ids;
 }
 
-/** Texts named by their numbers, from 0. */
+/** Returns text files named by their numbers, from 0. */
 export function numbered(count: number): Sent[] {
   return Array.from({ length: count }, (_, at) => [`${at}.txt`, `text ${at}`]);
 }
@@ -36,14 +36,14 @@ export async function remove(server: TestApp, user: TestUser, id: string): Promi
   assert.equal(answer.status, 204);
 }
 
-/** The names of the files of a user as the server has them, newest first. */
+/** Returns the filenames that the API lists for a user, newest first. */
 export async function listNames(server: TestApp, user: TestUser): Promise<string[]> {
   const answer = await fetch(`${server.url}/v1/attachments?limit=100`, { headers: user.headers });
   const { data } = (await answer.json()) as { data: { filename: string }[] };
   return data.map(({ filename }) => filename);
 }
 
-/** The names of the files on the page, from top to bottom. */
+/** Returns the filenames on the page, from top to bottom. */
 function shownNames(page: Page): Promise<string[]> {
   return page
     .locator(".card")
@@ -59,7 +59,7 @@ export function assertStart(page: Page, names: readonly string[]): Promise<void>
   return assertNames(names, async () => (await shownNames(page)).slice(0, names.length));
 }
 
-/** Waits until the list has these files and no others. */
+/** Waits until the list has exactly these files. */
 export function assertShown(page: Page, names: readonly string[]): Promise<void> {
   return assertNames(names, () => shownNames(page));
 }
@@ -74,7 +74,7 @@ export async function openNotes(page: Page): Promise<void> {
   await openFiles(page);
 }
 
-/** The button of a file that opens it. */
+/** Returns the button that opens a file. */
 export function opener(page: Page, name: string): Locator {
   return page.getByRole("button", { name: `Open ${name}`, exact: true });
 }

@@ -1,4 +1,4 @@
-// What the tests in Firefox share.
+// Shared by the tests in Firefox.
 import { type TestContext, test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
@@ -12,19 +12,19 @@ interface Arrival {
   guard: Guard;
 }
 
-/** A server behind a network, and Firefox. */
+/** A server behind a proxy, and Firefox. */
 export interface FirefoxWorld {
   t: TestContext;
   server: TestApp;
   proxy: ProxyServer;
   visit(options?: BrowserContextOptions): Promise<Arrival>;
-  /** Opens a window of its own and signs in. */
+  /** Opens a new window and signs in. */
   arrive(user: TestUser, options?: BrowserContextOptions): Promise<Arrival>;
 }
 
 /**
- * Playwright runs functions in the page by `eval`, which only the drivers of Chromium exempt from the page's policy. The
- * rest of the policy stays.
+ * Lets Playwright run functions in the page by `eval`: only Chromium exempts its driver from the policy. Keeps the
+ * rest of the policy.
  */
 function allowEval(policy: string): string {
   return policy
@@ -48,7 +48,7 @@ export function testInFirefox(title: string, play: (world: FirefoxWorld) => Prom
   });
 }
 
-/** Fails unless the page fits and is accessible. The schemes are chosen as the menu does: Firefox cannot emulate them. */
+/** Fails unless the page fits and is accessible. Switches the theme in the menu, because Firefox cannot emulate it. */
 export async function assertFit(page: Page, what: string): Promise<void> {
   await assertNoSidewaysScroll(page, what);
   await assertAccessible(page, what, (scheme) =>

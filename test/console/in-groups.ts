@@ -1,4 +1,4 @@
-// What the tests of groups share: three people who have each other, and what they do on their pages.
+// Shared by the tests of groups: three people who are contacts, and their actions.
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
@@ -26,7 +26,7 @@ async function addUser(server: TestApp, display_name: string): Promise<TestUser>
   return { id, token, headers: { authorization: `Bearer ${token}` } };
 }
 
-/** Ann, Bob and Cat, who all have each other as contacts, each signed in. */
+/** Signs in Ann, Bob and Cat, who are all contacts of each other. */
 export async function gather(t: TestContext): Promise<{ server: TestApp; people: [Person, Person, Person] }> {
   const server = await startApp(t);
   const users = [];
@@ -48,7 +48,7 @@ export const line = (page: Page, text: string) => page.locator(".message.system"
 export const invitation = (page: Page) => page.getByRole("list", { name: "Invitations" });
 export const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 
-/** Chooses what is done with a member in the list of members. */
+/** Chooses an action in the menu of a member. */
 export async function chooseFor(page: Page, name: string, item: string): Promise<void> {
   await press(page, `Actions: ${name}`);
   await page.getByRole("menuitem", { name: item, exact: true }).click();
@@ -61,7 +61,7 @@ export function assertQuiet(people: readonly Person[]): void {
   );
 }
 
-/** Makes a group of Ann's with the others behind the pages' backs. */
+/** Creates a group of Ann and the others through the API. */
 export async function makeGroup(
   server: TestApp,
   [ann, ...others]: readonly Person[],

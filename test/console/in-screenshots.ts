@@ -1,4 +1,4 @@
-// What the tests share that take the pictures of docs/pictures: Mary and her contacts, and the tour of screens.
+// Shared by the tests that take the pictures of docs/pictures: Mary, her contacts, and the tour of screens.
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ import { paint } from "./pictures.ts";
 import { find, say } from "./talk.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));
-/** It writes into docs/. */
+/** Opt-in, because it writes into docs/. */
 export const isAsked = Boolean(process.env.PARLEY_PICTURES);
 export const PEOPLE = [
   ["radia", "Radia Perlman"],
@@ -25,7 +25,7 @@ export const PEOPLE = [
   ["grace", "Grace Hopper"],
 ] as const;
 
-/** Hills one behind the other below a sky, all in shades between two colours. */
+/** Draws hills in front of each other below a sky, in shades between two colours. */
 function hills(sky: [number, number, number], ground: [number, number, number], phase: number) {
   return paint(1200, 750, (x, y) => {
     const ridges = [0.5, 0.62, 0.76, 0.9].map(
@@ -49,7 +49,7 @@ export const PICTURES = [
   new File([DUNES], "dunes.png"),
 ];
 
-/** Mary, her contacts, and what two of them and she have written. */
+/** Creates Mary, her contacts and their messages. */
 export async function furnish(server: TestApp): Promise<[mary: TestUser, ada: TestUser, grace: TestUser]> {
   const mary = await addPerson(server, "mary", "Mary Jackson");
   const conversations = new Map<string, string>();
@@ -75,7 +75,7 @@ export async function furnish(server: TestApp): Promise<[mary: TestUser, ada: Te
   return [mary, ada, grace];
 }
 
-/** A group of Mary's with Ada and Grace, and what they have said there. */
+/** Creates a group of Mary, Ada and Grace with messages. */
 export async function makeClub(server: TestApp, [mary, ada, grace]: readonly TestUser[]): Promise<void> {
   const fields = { name: "Book club", members: ["ada", "grace"] };
   const { id, conversation_id } = await read<{ id: string; conversation_id: string }>(
@@ -97,7 +97,7 @@ export async function addPerson(server: TestApp, username: string, display_name:
   return { id, token, headers: { authorization: `Bearer ${token}` } };
 }
 
-/** Takes the picture where that is asked for. */
+/** Takes the picture if PARLEY_PICTURES is set. */
 export async function shoot(page: Page, name: string): Promise<void> {
   if (!isAsked) return;
   await mkdir(FOLDER, { recursive: true });
@@ -105,7 +105,7 @@ export async function shoot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${FOLDER}${name}.png` });
 }
 
-/** That there are so many pictures, drawn and not merely asked for. */
+/** Waits until this many pictures are drawn. */
 export async function showWhole(pictures: Locator, count: number): Promise<void> {
   await pictures.nth(count - 1).waitFor();
   const widths = await pictures.evaluateAll((all) =>
@@ -114,7 +114,7 @@ export async function showWhole(pictures: Locator, count: number): Promise<void>
   assert.deepEqual(widths, Array(count).fill(1200));
 }
 
-/** A screen: the name of its picture, and how to come there from the one before. */
+/** A screen: the name of its picture, and how to get there from the previous screen. */
 export type Step = readonly [picture: string, open: (page: Page, url: string) => Promise<unknown>];
 
 export const DESK = { viewport: { width: 1280, height: 760 } };
@@ -125,7 +125,7 @@ export const openBookClub = async (page: Page) => {
   await find(page, "Me, please.").waitFor();
 };
 
-/** Goes from screen to screen on a page of its own: each fits, is accessible in both themes, and has its picture taken. */
+/** Visits each screen on a new page. Each must fit and be accessible in both themes. Takes its picture. */
 export async function takeTour(
   browser: Browser,
   url: string,
@@ -138,7 +138,7 @@ export async function takeTour(
   for (const [picture, open] of steps) {
     await open(page, url);
     await assertNoSidewaysScroll(page, picture);
-    // What Swagger UI makes is its own.
+    // The markup of Swagger UI is not ours.
     if (picture !== "api-reference") await assertAccessible(page, picture);
     await page.emulateMedia({ colorScheme: options.colorScheme ?? "light" });
     await shoot(page, picture);

@@ -1,4 +1,4 @@
-// The console by the keyboard alone: menus, the quick switcher, shortcuts, and one stop for Tab per list.
+// The console by keyboard alone: menus, the quick switcher, shortcuts, and one tab stop per list.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
@@ -14,7 +14,7 @@ const press = async (page: Page, ...keys: string[]) => {
   for (const key of keys) await page.keyboard.press(key);
 };
 
-test("names are found by their beginnings, their initials and letters between", () => {
+test("names match by prefixes, initials and letters in order", () => {
   const rank = (typed: string, names: string[]) =>
     names
       .flatMap((name) => {
@@ -33,8 +33,8 @@ test("names are found by their beginnings, their initials and letters between", 
   assert.deepEqual(rank("", names).length, names.length);
 });
 
-testScenes("by the keyboard", {
-  "a menu opens, moves, and gives the focus back": async ({ server, arrive }) => {
+testScenes("the keyboard", {
+  "a menu opens, moves the focus inside, and returns it": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) => makeContact(server, user, "ada"));
     await page.getByRole("option", { name: "ada" }).click();
     const more = page.getByRole("button", { name: "More", exact: true });
@@ -53,14 +53,14 @@ testScenes("by the keyboard", {
     await item("Delete contact").waitFor();
     await press(page, "b");
     await item("Block contact").waitFor();
-    // With another key they belong to the browser.
+    // With a modifier, these keys belong to the browser.
     await press(page, "Control+c", "Alt+ArrowUp", "Control+Home");
     await item("Block contact").waitFor();
     await press(page, "Escape");
     await page.getByRole("menu").waitFor({ state: "detached" });
     await more.and(focused(page)).waitFor();
     assert.equal(await more.getAttribute("aria-expanded"), "false");
-    // Tab goes on behind the button, and a click elsewhere closes as well.
+    // Tab continues after the button; a click elsewhere also closes the menu.
     await press(page, "ArrowDown");
     await item("Conversation settings").waitFor();
     await press(page, "Tab");
@@ -70,7 +70,7 @@ testScenes("by the keyboard", {
     await page.getByRole("menu").waitFor();
     await page.getByRole("heading", { name: "ada" }).click();
     await page.getByRole("menu").waitFor({ state: "detached" });
-    // What an item opens returns the focus to the button.
+    // A dialog opened from a menu returns the focus to the button.
     await more.focus();
     await press(page, "Enter", "End", "Enter");
     await page.getByRole("dialog").waitFor();
@@ -80,14 +80,14 @@ testScenes("by the keyboard", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "the user's menu has the storage, the theme and the way out": async ({ arrive }) => {
+  "the account menu has storage, theme and sign-out": async ({ arrive }) => {
     const { page, guard } = await arrive();
     await page.emulateMedia({ colorScheme: "light" });
     await openAccount(page);
     await page.getByText("0 bytes stored").waitFor();
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await ground();
-    // The frame of the browser has the same colour.
+    // The browser's frame has the same colour.
     const frame = () =>
       page.evaluate(() => {
         const metas = [...document.querySelectorAll<HTMLMetaElement>("meta[name=theme-color]")];
@@ -108,7 +108,7 @@ testScenes("by the keyboard", {
     await page.getByRole("menuitemradio", { name: "System" }).click();
     assert.equal(await ground(), light);
     assert.equal(await frame(), light);
-    // Without the scope there is no way to the administration.
+    // Without the scope, there is no link to the administration.
     assert.equal(await page.getByRole("menuitem", { name: "Administration" }).count(), 0);
     assert.deepEqual(guard.complaints, []);
   },
@@ -145,7 +145,7 @@ testScenes("by the keyboard", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "shortcuts act everywhere but in fields, where only Ctrl-K does": async ({ server, arrive }) => {
+  "shortcuts work everywhere except in fields, where only Ctrl-K does": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) => makeContact(server, user, "ada"));
     await page.getByRole("option", { name: "ada" }).click();
     const message = page.getByRole("textbox", { name: "Message to ada" });
@@ -175,7 +175,7 @@ testScenes("by the keyboard", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a conversation is one stop for Tab, and the chosen message's buttons are behind it": async (world) => {
+  "the message list is one tab stop, and Tab then reaches the buttons of the message": async (world) => {
     const { server } = world;
     const bob = await world.server.user();
     const ann = await world.arrive();
@@ -207,7 +207,7 @@ testScenes("by the keyboard", {
   },
 });
 
-test("a list of members is one stop for Tab", { skip: noChromium }, async (t) => {
+test("the list of members is one tab stop", { skip: noChromium }, async (t) => {
   const { server, people } = await gather(t);
   const [{ page }] = people;
   await makeGroup(server, people, "Climbing");
@@ -225,7 +225,7 @@ test("a list of members is one stop for Tab", { skip: noChromium }, async (t) =>
   await button("Actions: Cat").and(focused(page)).waitFor();
   assert.equal(await button("Actions: Cat").getAttribute("tabindex"), "0");
   assert.equal(await page.locator(".members button[tabindex='0']").count(), 1);
-  // A menu in the list has arrow keys of its own.
+  // A menu in the list handles arrow keys itself.
   await press(page, "Enter", "ArrowDown");
   await page.getByRole("menuitem", { name: "Remove" }).and(focused(page)).waitFor();
   await press(page, "Escape");

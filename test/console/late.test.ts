@@ -1,4 +1,4 @@
-// Answers that are late, lost, or of a server that is away.
+// Late and lost answers, and an unreachable server.
 import assert from "node:assert/strict";
 import { fillContacts } from "../../bench/rows.ts";
 import { upload } from "../support/app.ts";
@@ -11,12 +11,8 @@ import { introduce } from "./talk.ts";
 
 const text = (name: string) => ({ name, type: "text/plain", base64: btoa(name) });
 
-testScenes("what is late, lost or refused on the way", {
-  "a file whose answer was lost is sent again by itself, and stored once": async ({
-    server,
-    proxy,
-    arrive,
-  }) => {
+testScenes("late, lost and refused answers", {
+  "a file whose answer was lost is retried and stored once": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     await page.getByRole("link", { name: "Notes to self" }).click();
     await openFiles(page);
@@ -31,7 +27,7 @@ testScenes("what is late, lost or refused on the way", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a contact that is blocked does not come back over the one that is open by then": async ({
+  "a late answer to a block does not replace the contact that is open by then": async ({
     server,
     proxy,
     arrive,
@@ -50,7 +46,7 @@ testScenes("what is late, lost or refused on the way", {
     late.open();
     await page.getByRole("status").filter({ hasText: "ada is blocked" }).waitFor();
     await page.getByRole("heading", { name: "bea" }).waitFor();
-    // A name and a block that are on their way at once: the one does not undo the other.
+    // A rename and a block run concurrently; neither undoes the other.
     const renamed = gate();
     proxy.fate = (line) => (/^PUT .*con_\w+$/.test(line) ? renamed.passed : "pass");
     await page.getByRole("button", { name: "Rename contact bea" }).click();
@@ -64,7 +60,7 @@ testScenes("what is late, lost or refused on the way", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a page that cannot be read is told, and read again where the list ends": async ({
+  "a page that fails to load is reported, and the end of the list offers a retry": async ({
     server,
     proxy,
     arrive,
@@ -101,7 +97,7 @@ testScenes("what is late, lost or refused on the way", {
     assert.deepEqual(asked, [], "what has failed is not asked for again and again");
     isBroken = false;
     await failure.getByRole("button").click();
-    // The failure goes when the page is asked for; the end is known once it is there.
+    // The failure disappears on a retry. The list has its final size once the page is loaded.
     await page.locator("[role=option][aria-setsize='150']").first().waitFor();
     assert.equal(await failure.count(), 0);
     await page.getByRole("listbox").focus();
@@ -111,13 +107,13 @@ testScenes("what is late, lost or refused on the way", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "what changes while a page is on its way is not lost": async ({ server, proxy, arrive }) => {
+  "changes made while a page is loading are not lost": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     const late = holdAnswers(proxy, /^GET \/v1\/attachments/);
     await page.getByRole("link", { name: "Notes to self" }).click();
     await openFiles(page);
     await page.locator(".conversation").getByText("Loading…").waitFor();
-    // It is an empty list.
+    // The answer is an empty list.
     await late.arrived;
     await upload(server.url, user, new File(["new"], "meanwhile.txt"));
     // Its event arrives before the list.
@@ -128,7 +124,7 @@ testScenes("what is late, lost or refused on the way", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "the very first event is heard, also where it comes before the stream": async ({
+  "the first event is handled even if it arrives before the stream opens": async ({
     server,
     proxy,
     arrive,
@@ -137,7 +133,7 @@ testScenes("what is late, lost or refused on the way", {
     await page.goto("about:blank");
     let asked = 0;
     await page.route("**/v1/events*", async (route) => {
-      // The first question is answered: there was no event yet. The list of contacts was read since.
+      // The first request is answered: no event yet. The list of contacts was read after it.
       if (++asked === 2) {
         await page.getByText("No contacts yet").waitFor();
         await makeContact(server, user, "ada");
@@ -149,12 +145,12 @@ testScenes("what is late, lost or refused on the way", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a stream that cannot be opened is asked for less and less often": async ({ proxy, arrive }) => {
+  "a stream that fails to open is retried with growing pauses": async ({ proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     await page.clock.install();
     await signIn(page, proxy.url, user.token);
     while (proxy.openStreams() === 0) await page.waitForTimeout(20);
-    // From here on only the test lets time pass.
+    // From here on, only the test advances the clock.
     await page.clock.pauseAt(Date.now() + 5000);
     let asked = 0;
     proxy.fate = (line) => {
@@ -166,13 +162,13 @@ testScenes("what is late, lost or refused on the way", {
     page.on("response", (response) => {
       if (response.status() === 500) answered++;
     });
-    // A window that is looked at again opens it anew.
+    // A window that is shown again opens a stream at once.
     await hide(page, true);
     while (proxy.openStreams() > 0) await page.waitForTimeout(20);
     await hide(page, false);
     const until = async (count: number) => {
       while (answered < count) await page.waitForTimeout(20);
-      // By then the page has read the answer, and the pause has begun.
+      // By then the page has read the answer, and the pause has started.
       await page.waitForTimeout(300);
     };
     await until(1);
@@ -186,7 +182,7 @@ testScenes("what is late, lost or refused on the way", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a group is asked for again when there were too many requests": async (world) => {
+  "a group is requested again after 429": async (world) => {
     const { server, proxy } = world;
     const [ann, bob] = [await world.arrive(), await server.user()];
     await introduce(server, ann.user, bob);
@@ -208,7 +204,7 @@ testScenes("what is late, lost or refused on the way", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a small picture that failed is tried again by its new address": async ({ server, proxy, arrive }) => {
+  "a thumbnail that failed is retried with its new URL": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     proxy.fate = (line) => (line.startsWith("GET /files/") ? "break" : "pass");
     const made = await upload(server.url, user, new File([PNG], "a.png"));
@@ -223,7 +219,7 @@ testScenes("what is late, lost or refused on the way", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "failures stay until they are read, whatever succeeds meanwhile": async ({ server, proxy, arrive }) => {
+  "failures stay until they are dismissed": async ({ server, proxy, arrive }) => {
     const { page, guard } = await arrive((user) => makeContact(server, user, "ada"));
     await page.getByRole("option", { name: "ada" }).click();
     proxy.fate = (line) => (line.startsWith("GET") ? "pass" : "break");
@@ -248,7 +244,10 @@ testScenes("what is late, lost or refused on the way", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a server that is away is told, and a kept session is not asked for again": async ({ proxy, arrive }) => {
+  "an unreachable server is reported, and a kept session is not asked for again": async ({
+    proxy,
+    arrive,
+  }) => {
     const { page, guard } = await arrive();
     const late = gate();
     proxy.fate = (line) => (line === "GET /v1/me" ? late.passed : "pass");
@@ -267,7 +266,7 @@ testScenes("what is late, lost or refused on the way", {
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText("No contacts yet").waitFor();
     await away.waitFor({ state: "detached" });
-    // And where it comes back by itself.
+    // The stream also comes back by itself.
     while (proxy.openStreams() === 0) await page.waitForTimeout(20);
     proxy.fate = (line) => (line.startsWith("GET /v1/") ? "break" : "pass");
     proxy.cutStreams();

@@ -1,4 +1,4 @@
-// Ways out of a conversation, the viewer, a dialog and the page, wanted or not.
+// Leaving a conversation, the viewer, a dialog and the page, on purpose or not.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,11 +20,11 @@ import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 import { find, introduce, say, shownTexts } from "./talk.ts";
 
-/** What the right side says then, with contacts and without. */
+/** The right side then, with contacts and without. */
 const NOTHING_OPEN = /^(Choose a conversation|Welcome to Parley)$/;
 
-testScenes("what is left, closed, hidden or gone", {
-  "Back does not lead to a contact that was deleted": async ({ server, arrive }) => {
+testScenes("leaving conversations, dialogs and windows", {
+  "Back does not lead to a deleted contact": async ({ server, arrive }) => {
     const { user, page, guard } = await arrive((user) => makeContact(server, user, "ada"));
     await page.getByRole("option", { name: "ada" }).click();
     await page.getByRole("heading", { name: "ada" }).waitFor();
@@ -34,7 +34,7 @@ testScenes("what is left, closed, hidden or gone", {
     await page.goBack();
     await page.getByRole("heading", { name: NOTHING_OPEN }).waitFor();
     assert.equal(await page.getByRole("alert").getByText(/./).count(), 0);
-    // Nor is one lost without a word that is deleted elsewhere.
+    // Nor does a contact vanish silently when it is deleted elsewhere.
     const { id } = await makeContact(server, user, "bea");
     await page.getByRole("option", { name: "bea" }).click();
     await page.getByRole("heading", { name: "bea" }).waitFor();
@@ -44,7 +44,7 @@ testScenes("what is left, closed, hidden or gone", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "Back and Escape close the viewer alone, as its end does": async ({ server, arrive }) => {
+  "Back and Escape close only the viewer": async ({ server, arrive }) => {
     const { user, page, guard } = await arrive();
     const made = await upload(server.url, user, new File(["a"], "a.txt"));
     const { id } = (await made.json()) as { id: string };
@@ -77,10 +77,7 @@ testScenes("what is left, closed, hidden or gone", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a file that is opened while the browser still goes back from another stays open": async ({
-    server,
-    arrive,
-  }) => {
+  "a file opened while Back is still closing another one stays open": async ({ server, arrive }) => {
     const { user, page, guard } = await arrive();
     const made = await upload(server.url, user, new File(["a"], "a.txt"));
     const { id } = (await made.json()) as { id: string };
@@ -93,7 +90,7 @@ testScenes("what is left, closed, hidden or gone", {
       const press = (selector: string) => document.querySelector<HTMLElement>(selector)!.click();
       const back = new Promise((resolve) => addEventListener("popstate", resolve, { once: true }));
       press("dialog [aria-label=Close]");
-      // What is pressed is drawn by then.
+      // By now the click is rendered.
       await new Promise<void>(queueMicrotask);
       press(".card .thumb");
       await back;
@@ -107,7 +104,7 @@ testScenes("what is left, closed, hidden or gone", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a text that is selected beyond the edge of a dialog does not close it": async ({ arrive }) => {
+  "selecting text beyond the edge of a dialog does not close it": async ({ arrive }) => {
     const { page, guard } = await arrive();
     await page.getByRole("button", { name: "Add a contact" }).first().click();
     const dialog = page.getByRole("dialog");
@@ -124,7 +121,7 @@ testScenes("what is left, closed, hidden or gone", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a contact that one has is offered, not told as a number": async ({ server, arrive }) => {
+  "adding an existing contact offers to open it": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) => makeContact(server, user, "ada", "\u200b"));
     await page.getByRole("option", { name: "ada" }).waitFor();
     await page.getByRole("button", { name: "Add a contact" }).click();
@@ -140,7 +137,7 @@ testScenes("what is left, closed, hidden or gone", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "whoever leaves amid an upload is asked": async ({ proxy, arrive }) => {
+  "leaving during an upload asks for confirmation": async ({ proxy, arrive }) => {
     const { page, guard } = await arrive();
     await page.getByRole("link", { name: "Notes to self" }).click();
     await openFiles(page);
@@ -165,11 +162,7 @@ testScenes("what is left, closed, hidden or gone", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a file that was changed on the disk is said to be so, and not sent five times": async ({
-    t,
-    proxy,
-    arrive,
-  }) => {
+  "a file changed on the disk is reported and not retried": async ({ t, proxy, arrive }) => {
     const folder = await mkdtemp(join(tmpdir(), "parley-console-"));
     t.after(() => rm(folder, { recursive: true }));
     const { page, guard } = await arrive();
@@ -187,7 +180,7 @@ testScenes("what is left, closed, hidden or gone", {
     for (const path of paths) await writeFile(path, "as it was");
     await page.locator("input[type=file]").setInputFiles(paths);
     while (posts < 3) await page.waitForTimeout(20);
-    // The last one still waits.
+    // The last file still waits.
     await writeFile(paths[3]!, "as it is now");
     late.open();
     await page.locator(".tray-row.failed").getByText("changed or removed").waitFor();
@@ -196,7 +189,7 @@ testScenes("what is left, closed, hidden or gone", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a file that is dropped where none is taken does not replace the page": async ({ arrive }) => {
+  "a file dropped outside the drop zones does not replace the page": async ({ arrive }) => {
     const { page, guard } = await arrive();
     const prevented = await page.evaluate(() =>
       ["dragover", "drop"].map((type) => {
@@ -211,14 +204,10 @@ testScenes("what is left, closed, hidden or gone", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a hidden window holds no connection, and then tells what it has missed": async ({
-    server,
-    proxy,
-    arrive,
-  }) => {
+  "a hidden window closes its stream, and catches up when shown": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     await page.getByText("No contacts yet").waitFor();
-    // The first time there was never an event, and then there is one to go on behind.
+    // First with no event so far, then with one to continue after.
     for (const name of ["ada", "bea"]) {
       while (proxy.openStreams() === 0) await page.waitForTimeout(20);
       await hide(page, true);
@@ -230,14 +219,14 @@ testScenes("what is left, closed, hidden or gone", {
       await page.getByRole("option", { name }).waitFor();
     }
     assert.equal(await page.getByRole("option").count(), 2);
-    // What others store is counted, too.
+    // Storage also counts files from other devices.
     await upload(server.url, user, new File(["five!"], "a.txt"));
     await openAccount(page);
     await page.getByText("5 bytes stored").waitFor();
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a hidden window counts what is unread in its title": async ({ server, proxy, arrive }) => {
+  "a hidden window counts unread conversations in its title": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     const bob = await server.user();
     const id = await introduce(server, user, bob);
@@ -251,7 +240,7 @@ testScenes("what is left, closed, hidden or gone", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "all messages on the page are deleted at once, and the older ones show": async ({ server, arrive }) => {
+  "older messages load when all messages on the page are deleted at once": async ({ server, arrive }) => {
     const { user, page, guard } = await arrive();
     const bob = await server.user();
     const id = await introduce(server, user, bob);
@@ -269,11 +258,7 @@ testScenes("what is left, closed, hidden or gone", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a window that is hidden from its beginning tells what it has missed, too": async ({
-    server,
-    proxy,
-    arrive,
-  }) => {
+  "a window hidden from the start catches up when shown": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     await page.addInitScript(setHidden, true);
     await signIn(page, proxy.url, user.token);
@@ -285,7 +270,7 @@ testScenes("what is left, closed, hidden or gone", {
   },
 });
 
-/** Waits until the browser is back from the entry of the history that the viewer has: a Back before goes further. */
+/** Waits until the browser has left the viewer's history entry: an earlier Back would go too far. */
 function leftViewer(page: Page): Promise<void> {
   return page.evaluate(async () => {
     while (history.state !== null) await new Promise(requestAnimationFrame);

@@ -13,7 +13,7 @@ const FILES = scaled(60, 1000);
 const LISTED = 2000;
 const MAX_FRAME_MS = 100;
 
-test("many files dropped at once are sent without asking the server for what is known", {
+test("many files dropped at once upload without a request for each", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -45,12 +45,12 @@ test("many files dropped at once are sent without asking the server for what is 
   await openAccount(page);
   await page.getByText(`${formatSize(bytes)} stored`).waitFor();
   assert.deepEqual({ uploads: asked.uploads, me: asked.me <= 2 }, { uploads: FILES, me: true });
-  // What is not known of new files is asked for together.
+  // The details of new files share requests.
   assert.ok(asked.lists <= 2 * (seconds / 0.3 + 1), `${asked.lists} lists`);
   assert.deepEqual(guard.complaints, []);
 });
 
-/** Runs in the page: drops so many files, and measures each frame until all are sent. */
+/** Runs in the page. Drops this many files, and measures each frame until all are sent. */
 async function dropMany(zone: Element, count: number): Promise<number[]> {
   const dataTransfer = new DataTransfer();
   for (let i = 0; i < count; i++) dataTransfer.items.add(new File([`file ${i}`], `${i}.txt`));
@@ -67,7 +67,7 @@ async function dropMany(zone: Element, count: number): Promise<number[]> {
   return frames;
 }
 
-test("2,000 files scroll smoothly in each order and view, and only those in view are on the page", {
+test("2,000 files scroll smoothly in each order and view, rendering only those in view", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -111,7 +111,7 @@ test("2,000 files scroll smoothly in each order and view, and only those in view
   assert.deepEqual(guard.complaints, []);
 });
 
-/** Runs in the page: scrolls as fast as a wheel does, measures each frame and counts the cards. Then goes to the end. */
+/** Runs in the page. Scrolls as fast as a wheel does, measures each frame and counts cards, then jumps to the end. */
 async function scrollThrough(box: Element): Promise<{ frames: number[]; cards: number }> {
   const frames: number[] = [];
   let cards = 0;
@@ -127,7 +127,7 @@ async function scrollThrough(box: Element): Promise<{ frames: number[]; cards: n
   return { frames, cards };
 }
 
-test("of more files than are sorted at once that is said, and older ones come when asked for", {
+test("a list with more files than it sorts says so, and loads older ones on request", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);

@@ -9,7 +9,7 @@ import { introduce, say } from "./talk.ts";
 const MESSAGES = scaled(600, 10_000);
 const MAX_FRAME_MS = 100;
 
-test(`${MESSAGES} messages are scrolled smoothly, in order, and without a jump`, {
+test(`${MESSAGES} messages scroll smoothly, in order, and without a jump`, {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -43,7 +43,7 @@ test(`${MESSAGES} messages are scrolled smoothly, in order, and without a jump`,
   assert.deepEqual(guard.complaints, []);
 });
 
-/** Sends the messages, some of many lines, a few from each at a time. */
+/** Sends the messages, some of many lines, a few concurrently per sender. */
 async function fill(server: TestApp, people: TestUser[], id: string): Promise<void> {
   for (let i = 0; i < MESSAGES; i++) {
     const lines = "and a further line of it\n".repeat((i * 7) % 5);
@@ -51,7 +51,9 @@ async function fill(server: TestApp, people: TestUser[], id: string): Promise<vo
   }
 }
 
-/** Runs in the page: scrolls to one end as fast as pages come, measures each frame, and notes each message in view. */
+/**
+ * Runs in the page. Scrolls to one end as fast as pages load, measures each frame, and records each message in view.
+ */
 async function scrollThrough(box: Element, direction: number) {
   const STEP = 600;
   const frames: number[] = [];
@@ -75,7 +77,7 @@ async function scrollThrough(box: Element, direction: number) {
   note();
   let last = await new Promise<number>(requestAnimationFrame);
   let quiet = 0;
-  // At an end nothing moves any more, for as long as a page may take.
+  // At the end, nothing moves for as long as a page may take to load.
   while (quiet < 60) {
     const before = box.scrollTop;
     box.scrollTop += direction * STEP;
@@ -84,7 +86,7 @@ async function scrollThrough(box: Element, direction: number) {
     const now = await new Promise<number>(requestAnimationFrame);
     frames.push(now - last);
     last = now;
-    // What was in view is where it was, whatever was added meanwhile.
+    // Visible messages keep their position when others are added.
     for (const { row, place } of places) {
       if (!row.isConnected) jumps.push(`${row.textContent} is gone`);
       else if (Math.abs(row.getBoundingClientRect().top - place.top) > 1)

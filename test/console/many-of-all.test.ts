@@ -12,12 +12,12 @@ import { introduce, say } from "./talk.ts";
 const CONTACTS = 100_000;
 const FILES = 2000;
 const MESSAGES = 10_000;
-/** How far the contacts and the messages are scrolled. */
+/** How far to scroll the contacts and the messages. */
 const CONTACTS_SEEN = scaled(1500, 20_000);
 const MESSAGES_SEEN = scaled(300, MESSAGES);
 const ROUNDS = scaled(5, 50);
 
-/** The number of the first message in each of three conversations, and how many there are. */
+/** For three conversations, the number of the first message and the count. */
 const TALKS = [
   { first: 1, count: MESSAGES },
   { first: 20_001, count: 500 },
@@ -25,17 +25,17 @@ const TALKS = [
 ];
 const lastOf = ({ first, count }: { first: number; count: number }) => first + count - 1;
 
-/** The row of a conversation by its last message, as all contacts have the same name. */
+/** Finds the row of a conversation by its last message, because all contacts have the same name. */
 const talkRow = (page: Page, at: number) =>
   page.getByRole("option").filter({ hasText: `This is message ${lastOf(TALKS[at]!)},` });
 
-/** The numbers of the messages on the page, from top to bottom. */
+/** Returns the numbers of the messages on the page, from top to bottom. */
 const listNumbers = (page: Page) =>
   page
     .locator(".message-text")
     .evaluateAll((all) => all.map((each) => Number(/^This is message (\d+)/.exec(each.textContent!)?.[1])));
 
-/** Waits for the end of a conversation, and fails unless each message follows the one before. */
+/** Waits for the end of a conversation, and fails unless its messages are consecutive. */
 async function assertOpen(page: Page, at: number): Promise<void> {
   const { first, count } = TALKS[at]!;
   await page.locator(".message-text", { hasText: `This is message ${first + count - 1},` }).waitFor();
@@ -48,7 +48,7 @@ async function assertOpen(page: Page, at: number): Promise<void> {
   );
 }
 
-test("100,000 contacts, 2,000 files and 10,000 messages stay right while one scrolls and switches", {
+test("100,000 contacts, 2,000 files and 10,000 messages stay right during scrolling and switching", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -65,7 +65,7 @@ test("100,000 contacts, 2,000 files and 10,000 messages stay right while one scr
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await signIn(page, server.url, ann.token);
 
-  // Each list is scrolled while the two others are loaded.
+  // Scrolls each list while the two others are loaded.
   await talkRow(page, 0).click();
   await assertOpen(page, 0);
   const { reached, most } = await page.locator(".messages").evaluate(scrollUp, MESSAGES_SEEN);
@@ -83,17 +83,17 @@ test("100,000 contacts, 2,000 files and 10,000 messages stay right while one scr
   await files.evaluate((box) => box.scrollTo(0, box.scrollHeight));
   await page.locator(`.card[aria-rowindex='${FILES}']`).waitFor();
   assert.ok((await page.locator(".card").count()) < 90);
-  // What the others show has not moved the contacts.
+  // The other lists did not move the contacts.
   assert.equal(await topOf(contacts), place);
 
-  // A message that arrives meanwhile moves its conversation up, and changes nothing else.
+  // A new message moves its conversation up, and changes nothing else.
   await say(server, bob, ids[2]!, `This is message ${lastOf(TALKS[2]!) + 1}, and it is new.`);
   TALKS[2]!.count++;
   await contacts.evaluate((box) => box.scrollTo(0, 0));
   await page.getByRole("option").first().getByText("and it is new").waitFor();
   assert.equal(await page.locator(`.card[aria-rowindex='${FILES}']`).count(), 1);
   for (let round = 0; round < ROUNDS; round++) {
-    // Each click but the last comes before what it opens is there.
+    // Each click but the last comes before its conversation has loaded.
     for (const at of [0, 1, 2, round % 3]) await talkRow(page, at).click();
     await assertOpen(page, round % 3);
   }
@@ -105,7 +105,7 @@ test("100,000 contacts, 2,000 files and 10,000 messages stay right while one scr
 
 const topOf = (box: Locator) => box.evaluate(({ scrollTop }) => scrollTop);
 
-/** Runs in the page: scrolls up by so many messages. Returns the number of the first on the page. */
+/** Runs in the page. Scrolls up by this many messages. Returns the number of the first one on the page. */
 async function scrollUp(box: Element, wanted: number): Promise<{ reached: number; most: number }> {
   const numbers = () =>
     [...box.querySelectorAll("p.message-text")].map((each) => Number(/\d+/.exec(each.textContent!)![0]));
@@ -120,7 +120,7 @@ async function scrollUp(box: Element, wanted: number): Promise<{ reached: number
   return { reached: numbers()[0]!, most };
 }
 
-/** Runs in the page: scrolls through so many contacts as fast as pages come. */
+/** Runs in the page. Scrolls through this many contacts as fast as pages load. */
 async function scrollContacts(list: Element, wanted: number): Promise<{ reached: number; most: number }> {
   const places = () =>
     [...list.querySelectorAll("[role=option]")].map((row) => Number(row.getAttribute("aria-posinset")));

@@ -1,16 +1,16 @@
-// What is marked in a text is what the server compares, and no character is cut.
+// Marks match what the server compares, and never cut a character.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hasMatch, isSearchable, toExcerpt } from "../../console/src/search/marks.ts";
 
-/** The excerpt as one text, with brackets around what is marked. */
+/** Returns the excerpt as one text, with brackets around marks. */
 function mark(text: string, q: string): string {
   return toExcerpt(text, q)
     .map(({ text, isMatch }) => (isMatch ? `[${text}]` : text))
     .join("");
 }
 
-test("whole words are marked, and the beginning of a word by the last one", () => {
+test("search marks whole words, and prefixes of the last word", () => {
   for (const [text, q, marked] of [
     ["red fox, redo the fox", "red fox", "[red] [fox], redo the [fox]"],
     ["red fox, redo the fox", "fox red", "[red] [fox], [red]o the [fox]"],
@@ -40,7 +40,7 @@ test("whole words are marked, and the beginning of a word by the last one", () =
     assert.equal(mark(text, q), marked, `${text}: ${q}`);
 });
 
-test("a text has a match only if it has all words", () => {
+test("a text matches only if it has all words of the query", () => {
   assert.ok(hasMatch("The red fox", "fox re"));
   assert.ok(!hasMatch("The red fox", "fo red"));
   assert.ok(!hasMatch("The red fox", "red dog"));
@@ -54,7 +54,7 @@ test("an excerpt is short, has the first match, and cuts neither words nor chara
   assert.match(mark(far, "needle"), /^…(?:word ){7}\[needle\] (?:more )+m?o?r?e?…$/);
   assert.ok(mark(far, "needle").length < 250);
   assert.match(mark(far, "none"), /^(?:word )+…$/);
-  // Without spaces it is cut between characters, not within one of several code points.
+  // Without spaces it is cut between characters, never within one of several code points.
   const family = "👨‍👩‍👧‍👦";
   const crowd = `${family.repeat(30)}京${family.repeat(30)}`;
   const parts = toExcerpt(crowd, "京");
@@ -64,7 +64,7 @@ test("an excerpt is short, has the first match, and cuts neither words nor chara
   );
   for (const part of [parts[1]!, parts[3]!]) assert.equal(part.text.replaceAll(family, ""), "");
   assert.equal(parts[2]!.text, "京");
-  // One endless word is the whole excerpt.
+  // A single endless word fills the excerpt.
   assert.match(mark("x".repeat(10_000), "x"), /^\[x\]x{199}…$/);
   assert.match(mark("x".repeat(10_000), "x".repeat(128)), /^\[x{128}\]x{72}…$/);
 });

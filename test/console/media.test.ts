@@ -1,4 +1,4 @@
-// Pictures, sound, film and documents that are what they say: each is seen to show.
+// Displays of pictures, sound, video and documents, and of files that are not what they claim.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
@@ -8,7 +8,7 @@ import { eventually } from "../support/files-on-disk.ts";
 import { openFiles, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 
-test("each kind of file is shown by what it is, and one that is broken or empty is said to be so", {
+test("each kind of file is shown, and a broken or empty one is reported", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -59,7 +59,7 @@ test("each kind of file is shown by what it is, and one that is broken or empty 
   assert.deepEqual(guard.complaints, []);
 });
 
-/** Runs in the page: whether the element plays, and how wide its pictures are. */
+/** Runs in the page. Returns whether the element plays, and its width. */
 async function playsOn(element: HTMLMediaElement): Promise<{ width: number; played: boolean }> {
   element.muted = true;
   await element.play();
@@ -73,12 +73,12 @@ async function decodedWidth(image: HTMLImageElement): Promise<number> {
   return image.naturalWidth;
 }
 
-/** The bytes that a function in the page makes, as base64. */
+/** Returns the bytes that a function in the page makes. */
 async function record(page: Page, make: () => Promise<string>): Promise<Buffer<ArrayBuffer>> {
   return Buffer.from(await page.evaluate(make), "base64");
 }
 
-/** Runs in the page: a short film of 64 by 48, made by the browser itself. */
+/** Runs in the page. Makes a short video of 64 by 48 in the browser. */
 async function recordFilm(): Promise<string> {
   const canvas = document.createElement("canvas");
   canvas.width = 64;
@@ -102,7 +102,7 @@ async function recordFilm(): Promise<string> {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
-/** Runs in the page: a JPEG of 400 by 300 with much in it. */
+/** Runs in the page. Makes a detailed JPEG of 400 by 300. */
 async function drawJpeg(): Promise<string> {
   const canvas = document.createElement("canvas");
   canvas.width = 400;
@@ -115,7 +115,7 @@ async function drawJpeg(): Promise<string> {
   return canvas.toDataURL("image/jpeg").split(",")[1]!;
 }
 
-/** A page whose upper half has the colour of 170, 40, 90, and below it a line of text. */
+/** Returns a page whose upper half has the colour 170, 40, 90, with a line of text below. */
 function pdf(line: string): Buffer<ArrayBuffer> {
   const drawing = `0.667 0.157 0.353 rg 0 200 400 200 re f BT /F1 24 Tf 40 100 Td (${line}) Tj ET`;
   const objects = [
@@ -138,7 +138,7 @@ function pdf(line: string): Buffer<ArrayBuffer> {
   return Buffer.from(text + xref + end, "latin1");
 }
 
-/** Waits until the viewer of PDF, whose inside is closed to the page, has drawn this colour. */
+/** Waits until the PDF viewer has drawn this colour. The page cannot look inside the viewer. */
 async function viewerShows(page: Page, color: readonly number[]): Promise<void> {
   const frame = page.locator("iframe.stage-pdf");
   await frame.waitFor();
@@ -149,7 +149,7 @@ async function viewerShows(page: Page, color: readonly number[]): Promise<void> 
   assert.ok(await eventually(isShown), "the viewer does not show the page");
 }
 
-/** Runs in the page: whether many pixels of a PNG are of this colour, or nearly. */
+/** Runs in the page. Returns whether many pixels of a PNG have nearly this colour. */
 async function hasColor({ picture, color }: { picture: string; color: readonly number[] }): Promise<boolean> {
   const bytes = Uint8Array.from(atob(picture), (char) => char.charCodeAt(0));
   const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
@@ -164,7 +164,7 @@ async function hasColor({ picture, color }: { picture: string; color: readonly n
   return count > 1000;
 }
 
-/** Two seconds of a tone, as a WAV file. */
+/** Returns two seconds of a tone as a WAV file. */
 function tone(): Buffer<ArrayBuffer> {
   const RATE = 8000;
   const samples = Buffer.from(

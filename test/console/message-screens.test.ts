@@ -1,4 +1,4 @@
-// The messages of a conversation for everybody: by the eye, by the ear and by the keyboard.
+// The list of messages by eye, screen reader and keyboard.
 import assert from "node:assert/strict";
 import { upload } from "../support/app.ts";
 import { assertAccessible, assertNoSidewaysScroll, dropFiles } from "./browser.ts";
@@ -8,8 +8,8 @@ import { act, find, introduce, say } from "./talk.ts";
 
 const text = (name: string) => ({ name, type: "text/plain", base64: btoa(name) });
 
-testScenes("the messages of a conversation", {
-  "who is at the end stays there when the window becomes narrow and low": async (world) => {
+testScenes("the list of messages", {
+  "a reader at the end stays at the end when the window shrinks": async (world) => {
     const { server } = world;
     const ann = await world.arrive();
     const id = (
@@ -27,14 +27,14 @@ testScenes("the messages of a conversation", {
       [1280, 800],
     ] as const) {
       await page.setViewportSize({ width, height });
-      // A frame for the new size, and one for what follows from it.
+      // A frame for the new size, and one for its effects.
       await page.waitForTimeout(200);
       await page.waitForFunction(isAtEnd);
     }
     assert.deepEqual(guard.complaints, []);
   },
 
-  "the panes are accessible, on a desk and on a phone": async (world) => {
+  "the panes are accessible on a desktop and on a phone": async (world) => {
     const { server } = world;
     const ann = await world.arrive();
     const bob = await world.arrive();
@@ -70,7 +70,7 @@ testScenes("the messages of a conversation", {
     await act(page, long, "Delete");
     await look("deleting");
     await page.keyboard.press("Escape");
-    // All by the keyboard: from the messages to one of them, and to its buttons.
+    // By the keyboard: from the list to a message, and to its buttons.
     await page.locator(".messages").focus();
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("ArrowUp");

@@ -1,4 +1,3 @@
-// Two people talk, each in a page.
 import assert from "node:assert/strict";
 import { dropFiles, makeContact, signIn, signOut } from "./browser.ts";
 import { PNG } from "./pictures.ts";
@@ -7,8 +6,8 @@ import { act, find, introduce, listTexts, meet, say, shownTexts, toUsername, wri
 
 const text = (name: string) => ({ name, type: "text/plain", base64: btoa(name) });
 
-testScenes("two people talk", {
-  "what one writes, edits and deletes shows to the other at once": async (world) => {
+testScenes("a conversation of two people", {
+  "sent, edited and deleted messages appear to the other user at once": async (world) => {
     const { ann, bob, id } = await meet(world);
     const field = ann.page.getByRole("textbox", { name: "Message to Bob" });
     await field.fill("one");
@@ -29,7 +28,7 @@ testScenes("two people talk", {
     await ann.page.keyboard.type(" again");
     await ann.page.keyboard.press("Escape");
     assert.equal(await field.inputValue(), "");
-    // Nobody changes what others wrote.
+    // Nobody can change messages of others.
     await find(bob.page, "first").hover();
     await find(bob.page, "first").getByRole("button", { name: "Reply" }).waitFor();
     assert.equal(await find(bob.page, "first").getByRole("button", { name: "Edit" }).count(), 0);
@@ -42,7 +41,7 @@ testScenes("two people talk", {
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
-  "a word that an input method offers is chosen by Enter, not sent": async (world) => {
+  "Enter accepts the word of an input method instead of sending": async (world) => {
     const { page, guard } = await world.arrive();
     await page.getByRole("link", { name: "Notes to self" }).click();
     const field = page.getByRole("textbox", { name: "Message to your notes" });
@@ -60,7 +59,7 @@ testScenes("two people talk", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a reply leads to what it replies to, also where that is far above or gone": async (world) => {
+  "a reply links to its message, also far above or deleted": async (world) => {
     const { server } = world;
     const ann = await world.arrive();
     const bob = await world.arrive();
@@ -102,7 +101,7 @@ testScenes("two people talk", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "files are dropped and pasted into a message, sent in one, and looked at": async (world) => {
+  "files are dropped and pasted into one message, sent and viewed": async (world) => {
     const { ann, bob } = await meet(world);
     await dropFiles(ann.page, [
       text("a.txt"),
@@ -123,7 +122,7 @@ testScenes("two people talk", {
     });
     assert.ok(isPastedAsText);
     await ann.page.getByRole("button", { name: "Remove a.txt" }).click();
-    // They stay with the conversation while another one is open.
+    // The files stay with the conversation while another one is open.
     await ann.page.getByRole("link", { name: "Notes to self" }).click();
     await ann.page.getByRole("heading", { name: "Notes to self" }).waitFor();
     assert.equal(await ann.page.getByRole("button", { name: /^Remove / }).count(), 0);
@@ -138,7 +137,7 @@ testScenes("two people talk", {
     await row.getByRole("button", { name: "Open pasted.txt" }).click();
     await bob.page.getByRole("dialog").getByText("pasted", { exact: true }).waitFor();
     await bob.page.keyboard.press("Escape");
-    // More than one message may have become two, in order; and the tab of files has all.
+    // Too many files for one message are split into two, in order. The Files tab lists all.
     await dropFiles(
       bob.page,
       Array.from({ length: 12 }, (_, i) => text(`${i}.txt`)),
@@ -155,7 +154,7 @@ testScenes("two people talk", {
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
-  "a draft survives other conversations and a reload, and is nobody else's": async (world) => {
+  "a draft survives a reload and other conversations, and is private to its user": async (world) => {
     const { server, proxy } = world;
     const other = await server.user();
     const { user, page, guard } = await world.arrive((user) => makeContact(server, user, "ada"));
@@ -181,7 +180,7 @@ testScenes("two people talk", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "what is unread is counted, marked and read when it is seen": async (world) => {
+  "unread messages are counted and marked, and become read when seen": async (world) => {
     const { server } = world;
     const ann = await world.arrive();
     const bob = await world.arrive();
@@ -195,7 +194,7 @@ testScenes("two people talk", {
     await row.filter({ hasText: /Bob.*news 69.*70 unread/ }).waitFor();
     await page.waitForFunction(() => document.title === "(1) Parley");
     await row.click();
-    // It opens where the unread ones begin, and they are read as they come into view.
+    // It opens where the unread messages begin, and they become read as they come into view.
     await find(page, "news 0").first().waitFor();
     const line = (await page.locator(".new-line").boundingBox())!;
     const box = (await page.locator(".messages").boundingBox())!;
@@ -212,7 +211,7 @@ testScenes("two people talk", {
       await shownTexts(page),
       Array.from({ length: 70 }, (_, i) => `news ${i}`),
     );
-    // The other learns how far it was read.
+    // The sender sees how far the other has read.
     await bob.page.getByRole("option", { name: "Ann" }).click();
     await find(bob.page, "news 69").getByText("Read").waitFor();
     await write(page, "All read");
@@ -220,7 +219,7 @@ testScenes("two people talk", {
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
-  "a text from right to left begins at the right, in the field too": async (world) => {
+  "right-to-left text starts at the right, also in the composer": async (world) => {
     const { ann } = await meet(world);
     const text = "שלום!";
     const field = ann.page.getByRole("textbox", { name: "Message to Bob" });
@@ -240,7 +239,9 @@ testScenes("two people talk", {
     assert.deepEqual(ann.guard.complaints, []);
   },
 
-  "a message that is not deleted after all has the focus, and no notice covers the field": async (world) => {
+  "cancelling a delete returns the focus to the message, and no notice covers the composer": async (
+    world,
+  ) => {
     const { ann } = await meet(world);
     await write(ann.page, "stays");
     await act(ann.page, "stays", "Delete");
@@ -255,7 +256,7 @@ testScenes("two people talk", {
     assert.deepEqual(ann.guard.complaints, []);
   },
 
-  "a chosen row stays chosen when a message moves another one to the top": async (world) => {
+  "the selected row stays selected when a message moves another to the top": async (world) => {
     const { server } = world;
     const ann = await world.arrive();
     const [bob, cleo] = [await server.user(), await server.user()];
@@ -273,7 +274,7 @@ testScenes("two people talk", {
     await page.keyboard.press("Enter");
     await find(page, "first of Bob").waitFor();
     await page.waitForFunction(() => document.title === "(1) Bob · Parley");
-    // What is deleted counts no more.
+    // Deleted messages no longer count.
     const headers = ann.user.headers;
     const { data } = (await (await fetch(`${server.url}/v1/contacts`, { headers })).json()) as {
       data: { id: string; conversation_id: string }[];
@@ -284,7 +285,7 @@ testScenes("two people talk", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a reply shows what it replies to when the server answers again": async (world) => {
+  "a reply shows its quoted message once the server answers again": async (world) => {
     const { server, proxy } = world;
     const ann = await world.arrive();
     const bob = await server.user();
@@ -306,7 +307,7 @@ testScenes("two people talk", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "who has not added one is waited for": async (world) => {
+  "a conversation waits until the contact has added the user": async (world) => {
     const { server } = world;
     const ann = await world.arrive();
     const bob = await world.arrive();
@@ -324,7 +325,7 @@ testScenes("two people talk", {
     await write(bob.page, "Now I am");
     await find(ann.page, "Now I am").waitFor();
     await ann.page.getByText("Waiting until Bob adds you").waitFor({ state: "detached" });
-    // Nobody waits for themselves.
+    // A contact of the user's own username needs no waiting.
     await makeContact(server, ann.user, await toUsername(server, ann.user), "Myself");
     await ann.page.getByRole("option", { name: "Myself" }).click();
     await ann.page.getByRole("heading", { name: "No messages yet" }).waitFor();

@@ -1,4 +1,4 @@
-// Notifications of the browser while a window is open: only for who wants them, and without a name.
+// Browser notifications while a window is open: opt-in, and without names.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { findSwitch, hide, signIn, signOut } from "./browser.ts";
@@ -7,7 +7,7 @@ import { introduce, say } from "./talk.ts";
 
 type Noted = typeof globalThis & { noted: { title: string; body: string; isOpen: boolean }[] };
 
-/** In the page. Notes what the browser is asked to show, which it does. */
+/** Runs in the page. Records the notifications that the browser is asked to show, and shows them. */
 function note(): void {
   const { Notification } = globalThis;
   const noted: Noted["noted"] = [];
@@ -52,7 +52,7 @@ async function put(world: World, headers: Record<string, string>, path: string, 
 }
 
 testScenes("notifications", {
-  "nobody gets any who has not asked for them": async (world) => {
+  "notifications are off by default": async (world) => {
     const { server, proxy } = world;
     const { page, guard, bob, id } = await settle(world);
     await find(page, false);
@@ -65,7 +65,9 @@ testScenes("notifications", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a hidden window tells of a message, names nobody, and takes it back once it is read": async (world) => {
+  "a hidden window notifies of a message without names, and removes the notification when it is read": async (
+    world,
+  ) => {
     const { server, proxy } = world;
     const { page, guard, user, bob, id } = await settle(world);
     await toggle(page, false);
@@ -73,7 +75,7 @@ testScenes("notifications", {
     assert.deepEqual(await listNoted(page), [
       { title: "Parley", body: "Notifications are on.", isOpen: true },
     ]);
-    // Who looks sees the message itself.
+    // A user who looks sees the message itself.
     await say(server, bob, id, "seen");
     await page.getByRole("option").filter({ hasText: "seen" }).waitFor();
     await hide(page, true);
@@ -81,10 +83,10 @@ testScenes("notifications", {
     await count(page, 2);
     const wanted = { title: "Parley", body: "You have a new message." };
     assert.deepEqual((await listNoted(page)).at(-1), { ...wanted, isOpen: true });
-    // Read on another device, it is news no more.
+    // A message read on another device is no longer new.
     await put(world, user.headers, `${id}/read`, { message_id: secret.id });
     await page.waitForFunction(() => !(globalThis as Noted).noted.at(-1)!.isOpen);
-    // `notify` decides: not in a muted conversation, unless one is mentioned.
+    // `notify` decides: a muted conversation notifies only of mentions.
     await put(world, user.headers, id, { muted_until: 99_999_999_999 });
     await say(server, bob, id, "quiet");
     await say(server, bob, id, "loud", { mentions: [user.id] });
@@ -92,7 +94,7 @@ testScenes("notifications", {
     assert.deepEqual((await listNoted(page)).slice(2), [{ ...wanted, isOpen: true }]);
     await hide(page, false);
     await page.waitForFunction(() => !(globalThis as Noted).noted.at(-1)!.isOpen);
-    // Off is off.
+    // After turning off, nothing is shown.
     await toggle(page, true);
     await find(page, false);
     await hide(page, true);
@@ -100,7 +102,7 @@ testScenes("notifications", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "the choice outlives the page, and is that of one person": async (world) => {
+  "notifications stay on after a reload, for one user only": async (world) => {
     const { server, proxy } = world;
     const { page, guard, user } = await settle(world);
     await toggle(page, false);
@@ -113,7 +115,7 @@ testScenes("notifications", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a browser that refuses leaves them off": async (world) => {
+  "notifications stay off if the browser refuses": async (world) => {
     const { page, guard } = await world.arrive();
     await page.context().clearPermissions();
     await toggle(page, false);

@@ -1,4 +1,4 @@
-// Files that people open by their links, each in a tab of a real browser.
+// Files opened by their links, each in a tab of a real browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Browser, Page } from "playwright-core";
@@ -9,7 +9,7 @@ import { eventually } from "../support/files-on-disk.ts";
 import { FILM, SOUND } from "../support/media-bytes.ts";
 import { blackPng } from "../support/picture-bytes.ts";
 
-/** An element of WebM that players skip. Firefox then needs a second request, of a range, for a file of 6 MB. */
+/** Padding that players of WebM skip. With 6 MB, Firefox needs a second, ranged request. */
 const PADDING_BYTES = 6_000_000;
 const PADDING = Buffer.concat([Buffer.from([0xec, 0x10]), Buffer.alloc(3 + PADDING_BYTES)]);
 PADDING.writeUIntBE(PADDING_BYTES, 2, 3);
@@ -20,7 +20,7 @@ async function linkTo(server: TestApp, user: TestUser, file: File): Promise<stri
   return ((await made.json()) as { file_url: string }).file_url;
 }
 
-/** A tab, and what the browser says against the page in it. */
+/** A tab, and the browser's complaints about its page. */
 async function openTab(browser: Browser): Promise<{ tab: Page; complaints: string[] }> {
   const tab = await (await browser.newContext()).newPage();
   const complaints: string[] = [];
@@ -30,7 +30,7 @@ async function openTab(browser: Browser): Promise<{ tab: Page; complaints: strin
   return { tab, complaints };
 }
 
-/** Starts the player. That of a sound has no pictures to click on. */
+/** Starts playback. An audio player has no picture to click. */
 async function press(tab: Page, hasPictures: boolean): Promise<void> {
   if (hasPictures) await tab.locator("video").click();
   else await tab.evaluate(() => void document.querySelector("video")!.play());
@@ -42,7 +42,7 @@ const BROWSERS = [
 ] as const;
 
 for (const [name, skip, open] of BROWSERS) {
-  test(`${name} plays films and sounds that are opened by their links`, { skip }, async (t) => {
+  test(`${name} plays video and audio opened by a link`, { skip }, async (t) => {
     const server = await startApp(t);
     const user = await server.user();
     const { tab, complaints } = await openTab(await open(t));
@@ -51,7 +51,7 @@ for (const [name, skip, open] of BROWSERS) {
       [new File([new Uint8Array(SOUND)], "sound.webm", { type: "audio/webm" }), false],
     ] as const) {
       await tab.goto(await linkTo(server, user, file));
-      // The page runs no scripts, also none that would wait in it.
+      // The page runs no scripts, not even ones that the test would wait in.
       const state = () =>
         tab.evaluate(() => {
           const { readyState, duration, currentTime, error, videoWidth } = document.querySelector("video")!;
@@ -59,20 +59,20 @@ for (const [name, skip, open] of BROWSERS) {
           return { hasData: readyState >= 2, duration, currentTime, failed, videoWidth };
         });
       assert.ok(await eventually(async () => (await state()).hasData), JSON.stringify(await state()));
-      // Firefox plays at once, Chromium not in a sandbox.
+      // Firefox plays at once, Chromium does not in a sandbox.
       if (name === "Chromium") await press(tab, hasPictures);
       const plays = async () => (await state()).currentTime > 0;
       assert.ok(await eventually(plays), `${file.name}: ${JSON.stringify(await state())}`);
       const { duration, videoWidth, failed } = await state();
       assert.ok(duration > 0 && duration < 1, `${duration} s`);
       assert.equal(videoWidth, hasPictures ? 32 : 0);
-      // A machine without sound cards cannot go further with a sound.
+      // Without a sound card, audio cannot play further.
       if (hasPictures) assert.equal(failed, null);
     }
     assert.deepEqual(complaints, []);
   });
 
-  test(`${name} shows a picture that is opened by its link, and styles it`, { skip }, async (t) => {
+  test(`${name} shows and styles a picture opened by a link`, { skip }, async (t) => {
     const server = await startApp(t);
     const { tab, complaints } = await openTab(await open(t));
     const picture = new File([new Uint8Array(blackPng(40, 30))], "dot.png");
@@ -83,7 +83,7 @@ for (const [name, skip, open] of BROWSERS) {
   });
 }
 
-/** Everything in a page that can make a browser ask for something, or act. */
+/** Everything in a page that can make a browser send a request or act. */
 const ACTIVE = `<!doctype html><html><title>before</title>
 <style>@import "/canary-style"; body { background: url(/canary-background) }</style>
 <meta http-equiv="refresh" content="0;url=/canary-refresh">
@@ -99,7 +99,7 @@ const POLYGLOTS: [name: string, type: string, head: Buffer][] = [
   ["picture.gif", "image/gif", Buffer.from("GIF89a\u0001\0\u0001\0\0\0\0;", "latin1")],
 ];
 
-test("a page that hides in a film, a sound or a picture does nothing, even where a browser takes it for a page", {
+test("HTML disguised as a video, sound or picture does nothing, even if the browser detects HTML", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -108,7 +108,7 @@ test("a page that hides in a film, a sound or a picture does nothing, even where
   for (const [name, type, head] of POLYGLOTS) {
     const bytes = new Uint8Array(Buffer.concat([head, Buffer.from(ACTIVE)]));
     const link = await linkTo(server, user, new File([bytes], name, { type }));
-    /** What happened in a tab that has the file with these headers. */
+    /** Opens the file with these headers, and returns what happened in the tab. */
     const open = async (change: Record<string, string>, sends = false) => {
       const { tab } = await openTab(browser);
       const seen: string[] = [];
@@ -116,7 +116,7 @@ test("a page that hides in a film, a sound or a picture does nothing, even where
         seen.push(dialog.message());
         void dialog.dismiss();
       });
-      // A request that the policy stops has no answer.
+      // A request that the policy stops has no response.
       tab.on("response", (answer) => answer.url().includes("/canary") && seen.push(answer.url()));
       await tab.route(`**/${name}?*`, async (route) => {
         const response = await route.fetch();
@@ -124,7 +124,7 @@ test("a page that hides in a film, a sound or a picture does nothing, even where
         await route.fulfill({ response, headers: { ...response.headers(), ...change } });
       });
       await tab.goto(link);
-      // Long enough for what would run to be seen.
+      // Long enough to notice anything that runs.
       await tab.waitForTimeout(300);
       if (sends && seen.length === 0) {
         await tab.locator("#send").click();

@@ -1,4 +1,4 @@
-// Messages over a network that fails: nothing lost, nothing twice, in order.
+// Messages over a failing network: none lost, none sent twice, all in order.
 import assert from "node:assert/strict";
 import { createToken, revokeTokensOf } from "../../src/core/people/tokens.ts";
 import { upload } from "../support/app.ts";
@@ -10,8 +10,8 @@ import { find, listTexts, meet, shownTexts, write } from "./talk.ts";
 
 const isSend = (line: string) => line === "POST /v1/messages";
 
-testScenes("messages over a network that fails", {
-  "what is written while the network is cut is sent once, in order, when it is back": async (world) => {
+testScenes("messages over a failing network", {
+  "messages written offline are sent once and in order when the network is back": async (world) => {
     const { server, proxy } = world;
     const { ann, bob, id } = await meet(world);
     const { page } = ann;
@@ -45,7 +45,7 @@ testScenes("messages over a network that fails", {
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
-  "a message whose event is faster than its answer is shown once": async (world) => {
+  "a message whose event precedes its answer appears once": async (world) => {
     const { proxy } = world;
     const { ann, bob } = await meet(world);
     const late = gate();
@@ -63,7 +63,7 @@ testScenes("messages over a network that fails", {
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
-  "the same text twice is shown twice, also while only the first is sent": async (world) => {
+  "the same text sent twice appears twice": async (world) => {
     const { proxy } = world;
     const { ann, bob } = await meet(world);
     await ann.page.context().setOffline(true);
@@ -82,7 +82,7 @@ testScenes("messages over a network that fails", {
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
-  "a refused message says why, holds up no other, and is sent again or discarded": async (world) => {
+  "a refused message says why, does not block others, and can be retried or discarded": async (world) => {
     const { server, proxy } = world;
     const { ann, id } = await meet(world);
     const { page } = ann;
@@ -113,7 +113,7 @@ testScenes("messages over a network that fails", {
     await page.locator(".outgoing").first().waitFor({ state: "detached" });
     assert.deepEqual(await shownTexts(page), ["accepted", "refused 2"]);
     assert.deepEqual(await listTexts(server, ann.user, id), ["accepted", "refused 2"]);
-    // Who leaves while one waits is asked.
+    // Leaving while one waits asks for confirmation.
     proxy.fate = (line) => (isSend(line) ? "break" : "pass");
     await write(page, "never sent");
     await page.getByText("Not sent yet, trying again").waitFor();
@@ -129,7 +129,7 @@ testScenes("messages over a network that fails", {
     assert.deepEqual(ann.guard.complaints, []);
   },
 
-  "what was not sent when the token ends is a draft after the next sign-in": async (world) => {
+  "messages unsent when the token ends become drafts at the next sign-in": async (world) => {
     const { server, proxy } = world;
     const { ann, id } = await meet(world);
     const { page } = ann;
@@ -149,7 +149,7 @@ testScenes("messages over a network that fails", {
     assert.equal(await field.inputValue(), "one\ntwo\nthree");
     const again = { ...ann.user, headers: { authorization: `Bearer ${token}` } };
     assert.deepEqual(await listTexts(server, again, id), []);
-    // Another user of the tab finds none of it.
+    // Another user of the tab finds no drafts.
     await revokeTokensOf(server.app.core, null, ann.user.id);
     await page.getByText("You were signed out.").waitFor();
     const kept = () => page.evaluate(() => Object.values(sessionStorage).join().includes("three"));
@@ -186,7 +186,7 @@ testScenes("messages over a network that fails", {
       assert.deepEqual(guard.complaints, []);
     },
 
-  "what waits for a conversation that is gone meanwhile is told, not lost without a word": async (world) => {
+  "unsent messages of a conversation that is gone are reported": async (world) => {
     const { server, proxy } = world;
     const { ann } = await meet(world);
     const { page } = ann;
@@ -205,7 +205,7 @@ testScenes("messages over a network that fails", {
     assert.deepEqual(ann.guard.complaints, []);
   },
 
-  "what happens while the stream is cut shows when it is back": async (world) => {
+  "changes during a cut stream appear once it is back": async (world) => {
     const { server, proxy } = world;
     const { ann, bob, id } = await meet(world);
     await write(bob.page, "one");

@@ -1,6 +1,6 @@
 import { png, pngHeader } from "../support/picture-bytes.ts";
 
-/** A PNG whose pixels are red, green and blue of 0 to 255 at each place from 0 to 1. */
+/** Returns a PNG. `color` gives red, green and blue from 0 to 255 for positions from 0 to 1. */
 export function paint(
   width: number,
   height: number,

@@ -6,30 +6,30 @@ import type { TestApp } from "../support/app.ts";
 
 const POLICY = "content-security-policy";
 
-/** What becomes of a request: its answer is lost once it is there, or the proxy says that the server is broken. */
+/** The fate of a request: pass; lose its answer; or fail as from a broken server. */
 export type Fate = "pass" | "lose" | "break";
 
 export interface ProxyServer {
-  /** Where it answers, without a slash at the end. */
+  /** The base URL, without a trailing slash. */
   url: string;
-  /** The port of the server behind it. One that is started again has another. */
+  /** The server's port, which changes on a restart. */
   port: number;
-  /** Decides on each request by its line, such as `GET /v1/me`. An answer that is there waits for what this promises. */
+  /** Decides the fate of each request by its line, such as `GET /v1/me`. An answer waits for the promise. */
   fate: (line: string) => Fate | Promise<Fate>;
-  /** Called when bytes of a request's body have come: how many by now. */
+  /** Called when bytes of a request's body have passed, with the total so far. */
   passed: (line: string, bytes: number) => void;
-  /** Called when the server has answered, before its answer waits or goes on. */
+  /** Called when the server has answered, before the answer is held or passed on. */
   answered: (line: string) => void;
-  /** Changes the Content-Security-Policy of each answer that has one. */
+  /** Changes the Content-Security-Policy of each response that has one. */
   toPolicy: (policy: string) => string;
-  /** How many streams of events are open. */
+  /** Returns how many event streams are open. */
   openStreams(): number;
   cutStreams(): void;
-  /** Closes all connections as they are. */
+  /** Closes all connections abruptly. */
   cut(): void;
 }
 
-/** A network between the browser and the server, also below a path, as a test wants it. */
+/** Starts a proxy between the browser and the server, optionally below a path. The test controls it. */
 export async function startProxy(t: TestContext, server: TestApp, prefix = ""): Promise<ProxyServer> {
   const streams = new Set<ServerResponse>();
   const proxy: ProxyServer = {
@@ -89,13 +89,13 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
   return proxy;
 }
 
-/** A promise to be kept by hand. */
+/** Returns a promise and the function that resolves it. */
 export function gate(): { passed: Promise<Fate>; open: () => void } {
   const { promise, resolve } = Promise.withResolvers<Fate>();
   return { passed: promise, open: () => resolve("pass") };
 }
 
-/** Holds the answers to requests of this kind until they are released. `arrived`: when the first is there. */
+/** Holds the answers to matching requests until they are released. `arrived` resolves at the first. */
 export function holdAnswers(
   proxy: ProxyServer,
   kind: RegExp,

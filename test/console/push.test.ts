@@ -1,4 +1,4 @@
-// Notifications while no window is open: a choice, off by default, that ends with the session.
+// Push notifications while no window is open: opt-in, and end with the session.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
@@ -7,7 +7,7 @@ import { testScenes, type World } from "./scenes.ts";
 
 type Noted = typeof globalThis & { ended: number };
 
-/** In the page. Stands in for the push service, which a browser without a screen does not have. */
+/** Runs in the page. Replaces the push service, which headless browsers lack. */
 function subscribeNowhere(): void {
   let subscription: object | null = null;
   const keys = {
@@ -75,7 +75,7 @@ async function openWorker(page: Page, origin: string) {
 }
 
 testScenes("push notifications", {
-  "nobody gets any who has not asked for them, and who has gets no name": async (world) => {
+  "push is off by default, and a push contains no name": async (world) => {
     const { server, proxy } = world;
     const { page, guard, user } = await settle(world);
     await find(page, false);
@@ -98,7 +98,7 @@ testScenes("push notifications", {
     await push();
     while ((await listShown()).length === 0) await page.waitForTimeout(20);
     assert.deepEqual(await listShown(), [{ title: "Parley", body: "You have a new message." }]);
-    // The choice outlives the page, and what was shown goes when one looks.
+    // Push survives a reload, and opening the page removes the notifications.
     await signIn(page, proxy.url, user.token);
     await find(page, true);
     while ((await listShown()).length > 0) await page.waitForTimeout(20);
@@ -111,7 +111,7 @@ testScenes("push notifications", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "signing out ends them": async (world) => {
+  "signing out ends push": async (world) => {
     const { server } = world;
     const { page, guard, user } = await settle(world);
     await turnOn(page);
@@ -125,7 +125,7 @@ testScenes("push notifications", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a browser that refuses leaves them off": async (world) => {
+  "push stays off if the browser refuses": async (world) => {
     const { page, guard } = await world.arrive();
     await page.context().clearPermissions();
     await toggle(page, false);

@@ -1,4 +1,4 @@
-// People react to messages, by pointer and by keyboard.
+// Reactions to messages, by pointer and by keyboard.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
@@ -19,8 +19,8 @@ const chip = (message: Locator, emoji: string, count: string, pressed: boolean) 
 
 const picker = (page: Page) => page.getByRole("dialog", { name: "React" });
 
-testScenes("people react to messages", {
-  "a reaction shows to both at once, and each adds and removes their own": async (world) => {
+testScenes("reactions to messages", {
+  "a reaction appears to both users at once, and each changes only their own": async (world) => {
     const { ann, bob } = await meet(world);
     await write(ann.page, "Shall we?");
     const [anns, bobs] = [find(ann.page, "Shall we?"), find(bob.page, "Shall we?")];
@@ -33,7 +33,7 @@ testScenes("people react to messages", {
     await chip(bobs, "👍", "2 reactions", true).click();
     await chip(bobs, "👍", "1 reaction", false).waitFor();
     await chip(anns, "👍", "1 reaction", true).waitFor();
-    // The dialog removes, too.
+    // The dialog can also remove a reaction.
     await act(ann.page, "Shall we?", "React");
     await picker(ann.page).getByRole("button", { name: "👍", pressed: true }).click();
     for (const message of [anns, bobs])
@@ -41,7 +41,7 @@ testScenes("people react to messages", {
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
-  "by the keyboard alone, with any emoji, and the focus comes back": async (world) => {
+  "reactions work by the keyboard with any emoji, and the focus returns": async (world) => {
     const { ann } = await meet(world);
     const { page } = ann;
     await write(page, "A fox!");
@@ -65,7 +65,7 @@ testScenes("people react to messages", {
     assert.deepEqual(ann.guard.complaints, []);
   },
 
-  "what is refused is said, and changes nothing": async (world) => {
+  "a refused reaction is reported and changes nothing": async (world) => {
     const { server } = world;
     const { ann, bob, id } = await meet(world);
     const { page } = ann;
@@ -87,13 +87,13 @@ testScenes("people react to messages", {
     await page.getByRole("button", { name: "Dismiss" }).click();
     const shown = await find(page, "Popular").locator(".reaction bdi").allTextContents();
     assert.deepEqual(shown, emoji);
-    // One that is there already has room.
+    // An existing emoji can still be added at the limit.
     await choose(emoji[3]!);
     await chip(find(page, "Popular"), emoji[3]!, "2 reactions", true).waitFor();
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
-  "reactions and their choice are accessible and fit, on a desk and on a phone": async (world) => {
+  "reactions and their picker are accessible and fit, on a desktop and on a phone": async (world) => {
     const { server } = world;
     const ann = await world.arrive();
     const bob = await world.arrive();
@@ -122,7 +122,7 @@ testScenes("people react to messages", {
   },
 });
 
-test("members react to what the group says of them", { skip: noChromium }, async (t) => {
+test("members react to system messages", { skip: noChromium }, async (t) => {
   const { server, people } = await gather(t);
   const [ann, bob] = people;
   await makeGroup(server, people, "Climbers");

@@ -1,4 +1,4 @@
-// How far a message has come, as its sender sees it.
+// The progress of a message, as its sender sees it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
@@ -9,7 +9,7 @@ import { assertQuiet, gather, makeGroup } from "./in-groups.ts";
 import { testScenes } from "./scenes.ts";
 import { find, introduce, meet, say, write } from "./talk.ts";
 
-/** Waits until the message shows this tick and no other. */
+/** Waits until the message shows exactly this tick. */
 async function sees(page: Page, text: string, tick: string): Promise<void> {
   await find(page, text).locator(".tick").getByText(tick, { exact: true }).waitFor();
   assert.equal(await find(page, text).locator(".tick").count(), 1);
@@ -21,8 +21,8 @@ async function read(server: TestApp, user: TestUser, id: string, body: object): 
   assert.equal((await fetch(path, { method: "PUT", headers, body: JSON.stringify(body) })).status, 204);
 }
 
-testScenes("how far a message has come", {
-  "it waits, is sent, and is read when the contact sees it": async (world) => {
+testScenes("progress of messages", {
+  "a message waits, is sent, and is read when the contact sees it": async (world) => {
     const { proxy } = world;
     const { ann, bob } = await meet(world);
     await bob.page.getByRole("link", { name: "Notes to self" }).click();
@@ -37,21 +37,21 @@ testScenes("how far a message has come", {
     await bob.page.getByRole("option", { name: "Ann" }).click();
     for (const text of ["one", "two"]) {
       await sees(ann.page, text, "Read");
-      // Whoever reads has no tick.
+      // The recipient sees no tick.
       assert.equal(await find(bob.page, text).locator(".tick").count(), 0);
     }
     await bob.page.getByRole("link", { name: "Notes to self" }).click();
     await write(ann.page, "three");
     await sees(ann.page, "three", "Sent");
     await sees(ann.page, "two", "Read");
-    // Nobody else reads one's notes.
+    // Notes to self have no readers.
     await write(bob.page, "a note");
     await find(bob.page, "a note").and(bob.page.locator(":not(.outgoing)")).waitFor();
     assert.equal(await find(bob.page, "a note").locator(".tick").count(), 0);
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
-  "what is read in private stays so": async (world) => {
+  "a private read is not shown to the sender": async (world) => {
     const { server, proxy } = world;
     const ann = await world.arrive();
     const bob = await server.user();
@@ -75,7 +75,7 @@ testScenes("how far a message has come", {
   },
 });
 
-test("in a group nobody learns who has read", { skip: noChromium }, async (t) => {
+test("a group shows nobody who has read a message", { skip: noChromium }, async (t) => {
   const { server, people } = await gather(t);
   const [ann, bob] = people;
   await makeGroup(server, people, "Climbers");

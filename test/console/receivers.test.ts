@@ -1,4 +1,4 @@
-// Who receives what one writes, when others were active, what is unread, and what one may do.
+// Who receives messages, when others were active, what is unread, and what a token allows.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { createToken } from "../../src/core/people/tokens.ts";
@@ -10,7 +10,7 @@ import { find, introduce, say, toUsername, write } from "./talk.ts";
 
 type Badged = typeof globalThis & { badges: number[] };
 
-/** In the page. Notes the numbers on the icon of the app. */
+/** Runs in the page. Records the numbers on the app icon. */
 function noteBadges(): void {
   const badges: number[] = [];
   const setAppBadge = async (count: number) => void badges.push(count);
@@ -18,7 +18,7 @@ function noteBadges(): void {
   Object.defineProperty(navigator, "setAppBadge", { value: setAppBadge });
 }
 
-/** Waits until the icons of the tab and the app show so many unread conversations. */
+/** Waits until the icons of the tab and the app show this many unread conversations. */
 function marked(page: Page, count: number) {
   return page.waitForFunction((count) => {
     const { href } = document.querySelector<HTMLLinkElement>("link[rel=icon]")!;
@@ -30,10 +30,8 @@ function marked(page: Page, count: number) {
 const note = (page: Page) => page.getByRole("note");
 const tick = (page: Page, text: string) => find(page, text).locator(".tick");
 
-testScenes("who receives what, and what is new", {
-  "the icons say that something is unread, and no longer after it is read or the user is gone": async (
-    world,
-  ) => {
+testScenes("receivers and unread marks", {
+  "the icons show unread conversations, and stop when they are read or the user signs out": async (world) => {
     const { server, proxy } = world;
     const ann = await world.arrive();
     const bob = await server.user();
@@ -62,7 +60,7 @@ testScenes("who receives what, and what is new", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "when a contact was active stays current while it is shown": async (world) => {
+  "the last activity of a contact stays current while it is shown": async (world) => {
     const { server, proxy } = world;
     const ann = await world.arrive();
     const bob = await server.user();
@@ -81,10 +79,10 @@ testScenes("who receives what, and what is new", {
     seconds = Math.floor(Date.now() / 1000);
     await page.clock.fastForward(61_000);
     await presence.getByText("Active now").waitFor();
-    // Nobody says that Bob has gone; the time does.
+    // No event reports that Bob stopped: only time passing shows it.
     await page.clock.fastForward(600_000);
     await presence.getByText(/^Active \d+ minutes ago/).waitFor();
-    // A window in the background asks for nothing, and at once when it is back.
+    // A background window sends no requests, and one at once when it is shown.
     await hide(page, true);
     seconds += 3600;
     await page.clock.fastForward(120_000);
@@ -121,7 +119,7 @@ testScenes("who receives what, and what is new", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a message is not said to be sent before the contact can receive it": async (world) => {
+  "a message does not show as sent before the contact can receive it": async (world) => {
     const { server } = world;
     const { user, page, guard } = await world.arrive();
     const bob = await server.user();
@@ -131,12 +129,12 @@ testScenes("who receives what, and what is new", {
     await write(page, "are you there?");
     await tick(page, "are you there?").getByText("Not received yet").waitFor();
     await makeContact(server, bob, await toUsername(server, user));
-    // No event tells: it is read again when the window is looked at.
+    // There is no event for this: the page reads it again when it is shown.
     await hide(page, true);
     await hide(page, false);
     await tick(page, "are you there?").getByText("Sent", { exact: true }).waitFor();
     await note(page).waitFor({ state: "detached" });
-    // Then Bob is gone, and what is written now has no tick.
+    // Then Bob is deleted, and new messages have no tick.
     await say(server, bob, id, "here I am");
     await find(page, "here I am").waitFor();
     await deleteUser(server.app.core, null, bob.id);
@@ -150,7 +148,7 @@ testScenes("who receives what, and what is new", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "who has blocked a contact learns that their messages still arrive": async (world) => {
+  "a user who blocked a contact learns that their messages still arrive": async (world) => {
     const { server } = world;
     const { user, page, guard } = await world.arrive();
     const bob = await server.user();
@@ -169,7 +167,7 @@ testScenes("who receives what, and what is new", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "the only member of a group is told so, and offered no role": async (world) => {
+  "the only member of a group is informed, and offered no change of role": async (world) => {
     const { server } = world;
     const { user, page, guard } = await world.arrive();
     const fields = { name: "Climbers", history: "all", members: [] };
@@ -196,7 +194,7 @@ testScenes("who receives what, and what is new", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a token that may only read is offered nothing that it cannot do to a message": async (world) => {
+  "a read-only token is offered no change of messages": async (world) => {
     const { server, proxy } = world;
     const { user, page, guard } = await world.arrive();
     const bob = await server.user();

@@ -1,4 +1,4 @@
-// Large files, whose uploads continue where the server has them.
+// Uploads of large files, which resume at the server's offset.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -16,9 +16,9 @@ import { testScenes } from "./scenes.ts";
 
 const MIB = 1024 * 1024;
 const SIZE = 40 * MIB;
-/** What the server stores at once. */
+/** How much the server stores at once. */
 const PART = 8 * MIB;
-/** At this many bytes per second a file is on its way for 20 seconds. */
+/** At this many bytes per second, a file takes 20 seconds. */
 const SLOW = 2 * MIB;
 const WAITING = "Waiting for the connection";
 
@@ -28,7 +28,7 @@ async function openNotes(page: Page): Promise<void> {
   await page.getByRole("heading", { name: "Drop files here" }).waitFor();
 }
 
-/** Lets a file be dropped on the notes to self of which no two parts are alike. Returns the id of its upload. */
+/** Drops a file without repeating parts on the notes to self. Returns the id of its upload. */
 async function dropLarge(page: Page): Promise<string> {
   await openNotes(page);
   const begun = page.waitForResponse(
@@ -45,7 +45,7 @@ async function dropLarge(page: Page): Promise<string> {
   return ((await (await begun).json()) as { id: string }).id;
 }
 
-/** Limits how fast the page sends, so that there is time to look at it, or to end it. */
+/** Throttles the page's uploads, so that there is time to inspect or abort them. */
 async function slowDown(page: Page, bytesPerSecond = 6 * MIB): Promise<void> {
   const network = await page.context().newCDPSession(page);
   await network.send("Network.enable");
@@ -54,7 +54,7 @@ async function slowDown(page: Page, bytesPerSecond = 6 * MIB): Promise<void> {
   });
 }
 
-/** Calls `act` once the server may have this many bytes of a file. Returns how many bytes of files were sent in all. */
+/** Calls `act` once the server may have this many bytes of a file. Returns a counter of all bytes sent. */
 function afterBytes(proxy: ProxyServer, bytes: number, act: () => unknown): { sent: () => number } {
   const requests: number[] = [];
   let isDone = false;
@@ -70,7 +70,7 @@ function afterBytes(proxy: ProxyServer, bytes: number, act: () => unknown): { se
   return { sent: () => requests.reduce((sum, each) => sum + each, 0) };
 }
 
-/** Loses the network until it is given back. */
+/** Cuts the network until the test restores it. */
 function lose(proxy: ProxyServer): void {
   proxy.fate = (line) => (line.includes("/v1/") ? "break" : "pass");
   proxy.cut();
@@ -78,10 +78,10 @@ function lose(proxy: ProxyServer): void {
 
 const row = (page: Page) => page.locator(".tray-row");
 
-/** How far the bar of an upload was, and that of all uploads together. */
+/** The values that the bars of an upload and of the total have shown. */
 type Seen = Record<"row" | "total", number[]>;
 
-/** Notes how far the page says that the upload and all together are, from now on. */
+/** Records the progress of the upload and the total from now on. */
 async function watchProgress(page: Page): Promise<() => Promise<Seen>> {
   await page.evaluate(() => {
     const seen: Seen = { row: [], total: [] };
@@ -102,19 +102,19 @@ async function isKept({ url }: TestApp, { headers }: TestUser, uploadId: string)
   return (await fetch(`${url}/v1/uploads/${uploadId}`, { headers })).status === 200;
 }
 
-/** Whether the server has stored a part of an upload. */
+/** Returns whether the server has stored a part of an upload. */
 async function hasStored({ url }: TestApp, { headers }: TestUser): Promise<boolean> {
   const listed = await fetch(`${url}/v1/uploads`, { headers });
   const { data } = (await listed.json()) as { data: { offset: number }[] };
   return data.some(({ offset }) => offset >= PART);
 }
 
-/** Waits until the server keeps nothing of an upload. */
+/** Waits until the server has deleted an upload. */
 async function waitGone(server: TestApp, user: TestUser, uploadId: string): Promise<void> {
   assert.ok(await eventually(async () => !(await isKept(server, user, uploadId))), "the server keeps it");
 }
 
-/** That the server has the file alone, as it is. */
+/** Fails unless the server has this file, byte for byte, and no other. */
 async function assertStored({ url }: TestApp, { headers }: TestUser): Promise<void> {
   const listed = await fetch(`${url}/v1/attachments`, { headers });
   const { data } = (await listed.json()) as { data: { file_url: string }[] };
@@ -126,7 +126,7 @@ async function assertStored({ url }: TestApp, { headers }: TestUser): Promise<vo
 }
 
 testScenes("uploads of large files", {
-  "continue after a lost network where the server has them": async ({ server, proxy, arrive }) => {
+  "continue from the server's offset after a network failure": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     await slowDown(page);
     const lines: string[] = [];
@@ -153,7 +153,7 @@ testScenes("uploads of large files", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "leave nothing on the server when they are cancelled, also offline": async ({ server, proxy, arrive }) => {
+  "are deleted from the server when cancelled, also offline": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     await slowDown(page, SLOW);
     const cancel = page.getByRole("button", { name: "Cancel large.bin" });
@@ -176,7 +176,7 @@ testScenes("uploads of large files", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "begin anew when they are sent again, or the server has none of them any more": async (world) => {
+  "restart if they are sent again or the server no longer has them": async (world) => {
     const { server, proxy } = world;
     const { user, page, guard } = await world.arrive();
     await slowDown(page, SLOW);
@@ -197,7 +197,7 @@ testScenes("uploads of large files", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "leave nothing on the server when the page is loaded again, or its user signs out": async (world) => {
+  "are deleted from the server on a reload or a sign-out": async (world) => {
     const { server, proxy } = world;
     const { user, page, guard } = await world.arrive();
     await slowDown(page, SLOW);
@@ -240,7 +240,7 @@ testScenes("uploads of large files", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "end with a file that was changed since it was chosen": async ({ t, server, proxy, arrive }) => {
+  "fail if the file was changed since it was selected": async ({ t, server, proxy, arrive }) => {
     const folder = await mkdtemp(join(tmpdir(), "parley-console-"));
     t.after(() => rm(folder, { recursive: true, force: true }));
     const path = join(folder, "log.bin");
@@ -260,7 +260,7 @@ testScenes("uploads of large files", {
   },
 });
 
-test("an upload of a large file continues after a restart of the server", {
+test("an upload of a large file continues after a server restart", {
   skip: noChromium,
 }, async (t) => {
   const config = await testConfig(t, { shutdownTimeoutMs: 500 });
@@ -285,7 +285,7 @@ test("an upload of a large file continues after a restart of the server", {
   assert.deepEqual(guard.complaints, []);
 });
 
-test("the limit of files per day is named, and a file can be sent again", { skip: noChromium }, async (t) => {
+test("the daily limit of files is named, and the file can be sent again", { skip: noChromium }, async (t) => {
   const server = await startOn(t, await testConfig(t, { filesPerDay: 1 }));
   const user = await server.user();
   const { page, guard } = await openPage(await openBrowser(t), server.url);

@@ -7,13 +7,13 @@ import { dropFiles, openFiles, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 import { startProxy } from "./proxy.ts";
 
-/** A script that would be seen: it asks the server for a path of its own, and opens a dialog. */
+/** A script that would be noticed: it requests a path of its own and opens a dialog. */
 const CANARY = "new Image().src='/canary';alert('canary')";
 const HTML = `<!doctype html><title>x</title><script>${CANARY}</script><img src=x onerror="${CANARY}"><p>harmless</p>`;
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg" onload="${CANARY}"><script>${CANARY}</script></svg>`;
 const XML = `<?xml version="1.0"?><x xmlns:h="http://www.w3.org/1999/xhtml"><h:script>${CANARY}</h:script></x>`;
 
-/** Each as a browser may be told that it is, and as it may be mistaken for. */
+/** Each with the type that a browser may be given or may detect. */
 const FILES: [name: string, type: string, content: string][] = [
   ["page.html", "text/html", HTML],
   ["page.txt", "text/plain", HTML],
@@ -30,7 +30,7 @@ const FILES: [name: string, type: string, content: string][] = [
   ['<img src=x onerror="alert(1)">.html', "text/html", HTML],
 ];
 
-test("nothing that people upload runs in the console, whatever it calls itself", {
+test("uploaded content never runs in the console, whatever its type or name", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -53,10 +53,10 @@ test("nothing that people upload runs in the console, whatever it calls itself",
   for (const [name] of FILES) {
     await page.getByRole("button", { name: `Open ${name}`, exact: true }).click();
     await page.getByRole("dialog").locator("pre, iframe, .stage-none, video, img").first().waitFor();
-    // Long enough for what would run to be seen.
+    // Long enough to notice anything that runs.
     await page.waitForTimeout(200);
     assert.equal(await page.locator("iframe:not([src^='blob:'])").count(), 0);
-    // Not by Escape: the browser's viewer of PDF takes the focus to say that a file is broken, and with it the keys.
+    // Not by Escape: the browser's PDF viewer takes the focus, and so the keys, to report a broken file.
     await page.getByRole("button", { name: "Close" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
   }
@@ -66,7 +66,7 @@ test("nothing that people upload runs in the console, whatever it calls itself",
   assert.equal(data.length, FILES.length);
   for (const { file_url } of data) {
     const opened = await page.context().newPage();
-    // What is saved instead of shown ends the visit.
+    // A download ends the navigation.
     await opened.goto(file_url).catch(() => {});
     await opened.waitForTimeout(100);
     await opened.close();
@@ -74,7 +74,7 @@ test("nothing that people upload runs in the console, whatever it calls itself",
   assert.deepEqual(seen, []);
 });
 
-test("a script that gets into the page is stopped by the policy, and the tests would see it", {
+test("the policy stops an injected script, and these tests would notice it", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -105,7 +105,7 @@ test("a script that gets into the page is stopped by the policy, and the tests w
   assert.match(html, /TrustedHTML/);
 });
 
-test("where files are sent from the store, the console still asks its own server alone", {
+test("with redirects to the file store, the console still requests only its own server", {
   skip: noChromium || noS3,
 }, async (t) => {
   const config = { ...(await testConfig(t)), store: testBucket(t), redirectFiles: true };
@@ -127,7 +127,7 @@ test("where files are sent from the store, the console still asks its own server
   assert.equal((await fetch(file_url, { redirect: "manual" })).status, 302);
 });
 
-test("below a path of a proxy, with another public address, everything still comes from there", {
+test("below a proxy's path, everything loads from the console's own origin", {
   skip: noChromium,
 }, async (t) => {
   const server = await startOn(t, {

@@ -5,21 +5,21 @@ import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { type Guard, openPage, signIn } from "./browser.ts";
 import { type ProxyServer, startProxy } from "./proxy.ts";
 
-/** What scenes share: a server, behind a network that does as they want, and a browser. */
+/** Shared by scenes: a server behind a controllable proxy, and a browser. */
 export interface World {
   t: TestContext;
   server: TestApp;
   proxy: ProxyServer;
-  /** A page that is nowhere yet. */
+  /** Opens a blank page. */
   visit(): Promise<{ page: Page; guard: Guard }>;
-  /** A new user, signed in, with what `furnish` has made for them before. */
+  /** Creates and signs in a new user. `furnish` first creates their data. */
   arrive(furnish?: (user: TestUser) => unknown): Promise<{ user: TestUser; page: Page; guard: Guard }>;
 }
 
-/** As for a test (package.json). */
+/** The same limit as for a test (package.json). */
 const SCENE_MS = 300_000;
 
-/** A test of many short scenes, each with a user and a page of its own, in one browser. */
+/** Runs many short scenes in one browser, each with its own user and page. */
 export function testScenes(title: string, scenes: Record<string, (world: World) => Promise<void>>): void {
   const timeout = SCENE_MS * Object.keys(scenes).length;
   test(title, { skip: noChromium, timeout }, async (t) => {
@@ -36,7 +36,7 @@ export function testScenes(title: string, scenes: Record<string, (world: World) 
     };
     for (const [name, play] of Object.entries(scenes)) {
       await t.test(name, { timeout: SCENE_MS }, async () => {
-        // Each begins with a network that works, and no page of another.
+        // Each scene starts with a working network and no open pages.
         proxy.fate = () => "pass";
         proxy.passed = () => {};
         proxy.answered = () => {};

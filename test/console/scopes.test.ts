@@ -1,4 +1,4 @@
-// What a token may not do is not offered, and the place of what it may not see says so.
+// Actions that a token does not allow are hidden, and places that it cannot read say so.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { createToken } from "../../src/core/people/tokens.ts";
@@ -33,8 +33,8 @@ const listItems = async (page: Page) => {
   return texts;
 };
 
-testScenes("tokens that lack a scope", {
-  "without contacts a token that may not add any says so": async (world) => {
+testScenes("tokens without some scope", {
+  "a token without contacts:write says so in an empty list": async (world) => {
     const { page, guard } = await enter(world, await world.server.user(), READ);
     for (const side of [".contacts", ".main"])
       await page.locator(side).getByText("Your access token does not allow you to add contacts.").waitFor();
@@ -43,7 +43,7 @@ testScenes("tokens that lack a scope", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a token that may only read is not offered to change a contact or its settings": async (world) => {
+  "a read-only token is not offered changes of contacts or their settings": async (world) => {
     const user = await world.server.user();
     await makeContact(world.server, user, "ada");
     const { page, guard } = await enter(world, user, READ);
@@ -60,7 +60,7 @@ testScenes("tokens that lack a scope", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a token that may only read neither uploads, renames nor deletes files": async (world) => {
+  "a read-only token cannot upload, rename or delete files": async (world) => {
     const { server, proxy } = world;
     const user = await server.user();
     const { page, guard } = await enter(world, user, READ);
@@ -95,7 +95,7 @@ testScenes("tokens that lack a scope", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a token that may only read neither changes groups nor answers invitations": async (world) => {
+  "a read-only token cannot change groups or answer invitations": async (world) => {
     const { server } = world;
     const [user, bob] = [await server.user(), await server.user()];
     await introduce(server, user, bob);
@@ -115,7 +115,7 @@ testScenes("tokens that lack a scope", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a token for messages alone says that it may not see contacts, groups and files": async (world) => {
+  "a token for messages only says that it lacks contacts, groups and files": async (world) => {
     const { server } = world;
     const [user, bob] = [await server.user(), await server.user()];
     const id = await introduce(server, user, bob);
@@ -131,7 +131,7 @@ testScenes("tokens that lack a scope", {
     await page.getByRole("textbox", { name: "Message to your notes" }).waitFor();
     await openFiles(page);
     await page.getByText("Your access token does not allow you to see files.").waitFor();
-    // There is nothing to search, so the browser's own search gets its key.
+    // Without anything to search, the key opens the browser's own search.
     const isTaken = await page.evaluate(() => {
       const event = new KeyboardEvent("keydown", {
         key: "f",
@@ -146,7 +146,7 @@ testScenes("tokens that lack a scope", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a token for contacts alone says that it may not read messages": async (world) => {
+  "a token for contacts only says that it lacks messages": async (world) => {
     const { server } = world;
     const user = await server.user();
     await makeContact(server, user, "ada");

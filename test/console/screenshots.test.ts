@@ -1,4 +1,5 @@
-// The pictures of docs/pictures. PARLEY_PICTURES=1 npm run t "test/console/*screenshots.test.ts" takes them anew.
+// Tests the screens of docs/pictures. PARLEY_PICTURES=1 npm run t "test/console/*screenshots.test.ts" takes the
+// pictures again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
@@ -22,7 +23,7 @@ import {
 } from "./in-screenshots.ts";
 import { find, write } from "./talk.ts";
 
-test("what the pictures of the documentation show is there", { skip: noChromium }, async (t) => {
+test("every screen in the documentation's pictures exists", { skip: noChromium }, async (t) => {
   const server = await startApp(t, { userQuotaBytes: 2_000_000_000, maxFileBytes: 0 });
   const [user] = await furnish(server);
   const { page, guard } = await openPage(await openBrowser(t), server.url, {
@@ -32,8 +33,8 @@ test("what the pictures of the documentation show is there", { skip: noChromium 
   await signIn(page, server.url, user.token);
   await page.getByRole("option", { name: "Grace Hopper" }).click();
   await find(page, "Wonderful").waitFor();
-  // As slow as a network that is not this machine's own, so that the progress is seen. Where no picture is taken it is
-  // slower yet: the file is still on its way when all else was looked at, however slow the machine.
+  // Throttled like a slow network, so that progress is visible. Slower still without pictures: the file must still be
+  // uploading after all checks, on any machine.
   const session = await page.context().newCDPSession(page);
   await session.send("Network.enable");
   await session.send("Network.emulateNetworkConditions", {
@@ -153,7 +154,7 @@ const OUTSIDE: readonly Step[] = [
     "api-reference",
     async (page, url) => {
       await page.goto(`${url}/docs`);
-      // Half a megabyte to render, on a busy machine.
+      // Rendering half a megabyte takes time on a busy machine.
       await page.getByText("List contacts").first().waitFor();
     },
   ],
@@ -166,7 +167,7 @@ const OUTSIDE: readonly Step[] = [
   ],
 ];
 
-test("each screen of the documentation is there and fits", { skip: noChromium }, async (t) => {
+test("each documented screen exists and fits", { skip: noChromium }, async (t) => {
   const server = await startApp(t, { userQuotaBytes: 2_000_000_000 });
   const people = await furnish(server);
   await makeClub(server, people);

@@ -1,4 +1,4 @@
-// Messages are found, in all conversations and in one, and shown in their place.
+// Search for messages, in all conversations and in one, and opening a hit.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
@@ -19,7 +19,7 @@ const hits = (page: Page) => list(page).getByRole("option");
 const focused = (page: Page) => page.locator(":focus");
 const status = (page: Page, text: string) => page.getByRole("status").filter({ hasText: text });
 
-/** Ann and Bob, with as many messages, and Ann's page. */
+/** Creates Ann and Bob with this many messages, and opens Ann's page. */
 async function settle(world: World, count: number, toText: (at: number) => string) {
   const { server } = world;
   const bob = await server.user();
@@ -32,7 +32,7 @@ async function settle(world: World, count: number, toText: (at: number) => strin
   return { ...ann, bob, id, ids };
 }
 
-/** Waits until a message is shown in the middle, as far as the ends of the conversation allow. */
+/** Waits until a message is centred, as far as the ends of the conversation allow. */
 async function centred(page: Page, text: string): Promise<void> {
   const row = await find(page, text).elementHandle();
   await page.waitForFunction((row) => {
@@ -44,8 +44,8 @@ async function centred(page: Page, text: string): Promise<void> {
 
 const marked = (within: Locator) => within.locator("mark").allTextContents();
 
-testScenes("messages are searched", {
-  "a hit far up opens its conversation there, and the newest messages are one step away": async (world) => {
+testScenes("search for messages", {
+  "a hit far above opens its conversation there, one step from the newest messages": async (world) => {
     const { server } = world;
     const toText = (at: number) => (at === 20 ? "Where is the Café needle, please?" : `line ${at}`);
     const { page, guard, user, bob, id } = await settle(world, 160, toText);
@@ -59,7 +59,7 @@ testScenes("messages are searched", {
     assert.equal(await hits(page).count(), 1);
     assert.deepEqual(await marked(hits(page)), ["Café", "need"]);
     assert.match((await hits(page).textContent())!, /^.?Bob.*Where is the Café needle, please\?$/);
-    // Of all conversations, the newest first, below the contacts.
+    // From all conversations, newest first, below the contacts.
     await field(page).fill("need");
     await hits(page).nth(1).waitFor();
     assert.match((await hits(page).nth(0).textContent())!, /Notes to self.*needle in my notes/);
@@ -69,13 +69,13 @@ testScenes("messages are searched", {
     await find(page, "needle").and(focused(page)).waitFor();
     await find(page, "needle").and(page.locator(".marked")).waitFor({ state: "attached" });
     await centred(page, "needle");
-    // What is said meanwhile is not between what is loaded.
+    // A new message does not appear among the loaded ones.
     await say(server, bob, id, "the newest");
     await page.getByRole("status").filter({ hasText: "the newest" }).waitFor();
     assert.ok(!(await shownTexts(page)).includes("the newest"));
     await page.getByRole("button", { name: "Go to the newest message" }).click();
     await find(page, "the newest").waitFor();
-    // The same once more, now from the other end, and then the notes.
+    // Again from the other end, and then in the notes.
     await hits(page).nth(1).click();
     await find(page, "needle").and(focused(page)).waitFor();
     await centred(page, "needle");
@@ -90,7 +90,7 @@ testScenes("messages are searched", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "by the keyboard alone: in one conversation, from hit to hit, and back": async (world) => {
+  "search in one conversation works by the keyboard alone": async (world) => {
     const toText = (at: number) => (at % 40 === 5 ? `apple ${at}` : `line ${at}`);
     const { page, guard } = await settle(world, 130, toText);
     await page.getByRole("option", { name: "Bob" }).click();
@@ -99,12 +99,12 @@ testScenes("messages are searched", {
     await fieldHere(page).and(focused(page)).waitFor();
     await page.keyboard.type("app");
     await status(page, "4 found").waitFor();
-    // Those of "ap" may have been found before.
+    // Results of the earlier query "ap" may still be shown.
     const isApp = async () => String(await marked(list(page))) === "app,app,app,app";
     assert.ok(await eventually(isApp), String(await marked(list(page))));
     assert.match((await hits(page).nth(0).textContent())!, /You.*apple 125/);
     assert.match((await hits(page).nth(3).textContent())!, /You.*apple 5$/);
-    // Enter goes to the older one, and the focus stays to go on.
+    // Enter goes to the older hit, and the focus stays in the field.
     await page.keyboard.press("Enter");
     await status(page, "1 of 4").waitFor();
     await list(page).waitFor({ state: "detached" });
@@ -116,7 +116,7 @@ testScenes("messages are searched", {
     await status(page, "2 of 4").waitFor();
     await centred(page, "apple 85");
     await fieldHere(page).and(focused(page)).waitFor();
-    // Around the end, both ways.
+    // Wraps around at both ends.
     for (const text of ["3 of 4", "4 of 4", "1 of 4"]) {
       await page.getByRole("button", { name: "Older match" }).press("Enter");
       await status(page, text).waitFor();
@@ -124,11 +124,11 @@ testScenes("messages are searched", {
     await page.getByRole("button", { name: "Newer match" }).press("Enter");
     await status(page, "4 of 4").waitFor();
     await page.getByRole("button", { name: "Newer match" }).and(focused(page)).waitFor();
-    // Escape closes, and leaves one at the message.
+    // Escape closes the search and stays at the message.
     await page.keyboard.press("Escape");
     await fieldHere(page).waitFor({ state: "detached" });
     await find(page, "apple 5").and(focused(page)).waitFor();
-    // Of a list one is chosen by Enter.
+    // Enter chooses from the list.
     await page.keyboard.press("Control+f");
     await page.keyboard.type("apple");
     await status(page, "4 found").waitFor();
@@ -140,14 +140,14 @@ testScenes("messages are searched", {
     await page.keyboard.press("Escape");
     await fieldHere(page).waitFor({ state: "detached" });
     await find(page, "apple 85").and(focused(page)).waitFor();
-    // Nothing was chosen: back to the button.
+    // Nothing was chosen, so the focus returns to the button.
     await page.getByRole("button", { name: "Search messages", pressed: false }).press("Enter");
     await page.keyboard.type("pear");
     await status(page, "None found").waitFor();
     await page.keyboard.press("Enter");
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Search messages", pressed: false }).and(focused(page)).waitFor();
-    // On the left side as well.
+    // Also on the left side.
     await field(page).fill("apple");
     await hits(page).nth(3).waitFor();
     await field(page).press("ArrowDown");
@@ -161,12 +161,12 @@ testScenes("messages are searched", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "one leaves at the last match, whatever is still loading": async (world) => {
+  "closing the search leaves the reader at the last match, also during a load": async (world) => {
     const toText = (at: number) => (at === 5 || at === 125 ? `apple ${at}` : `line ${at}`);
     const { page, guard } = await settle(world, 130, toText);
     await page.getByRole("option", { name: "Bob" }).click();
     await find(page, "line 129").waitFor();
-    // From the newer one to the older one, first while that is not there yet, then while others are loading in its place.
+    // From the newer hit to the older one, first before that is loaded, then while others load in its place.
     for (let round = 0; round < 2; round++) {
       await page.keyboard.press("Control+f");
       await page.keyboard.type("apple");
@@ -191,7 +191,7 @@ testScenes("messages are searched", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a hit that was deleted or changed meanwhile": async (world) => {
+  "a hit deleted or changed since the search is handled": async (world) => {
     const { server, proxy } = world;
     const { page, guard, user, ids } = await settle(world, 120, (at) =>
       at < 60 ? `pear ${at}` : `line ${at}`,
@@ -204,26 +204,26 @@ testScenes("messages are searched", {
     };
     await field(page).fill("pear 1");
     await hits(page).nth(10).waitFor();
-    // Its event takes it off the list, and an edit shows.
+    // Its event removes it from the list, and an edit appears.
     await change("DELETE", 11);
     await change("PUT", 13, { text: "pear 1000" });
     await hits(page).filter({ hasText: "pear 11" }).waitFor({ state: "detached" });
     await hits(page).filter({ hasText: "pear 1000" }).waitFor();
-    // One whose event has not arrived is said to be gone, and the page shows where it was.
+    // A deleted hit whose event has not arrived is reported, and the page shows its position.
     proxy.fate = (line) => (line.startsWith("GET /v1/events") ? "break" : "pass");
     proxy.cutStreams();
     await change("DELETE", 15);
     await hits(page).filter({ hasText: "pear 15" }).click();
     await status(page, "This message was deleted.").waitFor();
     await find(page, "pear 16").waitFor();
-    // It is not looked for any more.
+    // The page no longer looks for it.
     await hits(page).filter({ hasText: "pear 19" }).click();
     await find(page, "pear 19").and(focused(page)).waitFor();
     await centred(page, "pear 19");
     assert.deepEqual(guard.complaints, []);
   },
 
-  "what a search answers late shows nowhere, and what both find stays": async (world) => {
+  "late search results are dropped, and results of both searches stay": async (world) => {
     const { proxy } = world;
     const { page, guard } = await settle(world, 4, (at) => ["plum tree", "plum", "apple tree", "apple"][at]!);
     await field(page).fill("tree");
@@ -234,7 +234,7 @@ testScenes("messages are searched", {
     const asked = page.waitForRequest((request) => request.url().includes("q=tree+plum"));
     await field(page).fill("tree plum");
     await asked;
-    // Of what is shown only what the new search finds as well is left until its answer comes.
+    // Until the answer arrives, only results that match the new query stay.
     await hits(page).filter({ hasText: "apple tree" }).waitFor({ state: "detached" });
     assert.equal(await hits(page).count(), 1);
     assert.deepEqual(await marked(hits(page)), ["plum", "tree"]);
@@ -244,7 +244,7 @@ testScenes("messages are searched", {
     await field(page).fill("apple t");
     await hits(page).filter({ hasText: "apple tree" }).waitFor();
     assert.equal(await hits(page).filter({ hasText: "plum" }).count(), 0);
-    // Nothing to search for is no request.
+    // A query without words sends no request.
     const lines: string[] = [];
     proxy.fate = (line) => {
       if (/^GET .v1.messages.*q=%3F/.test(line)) lines.push(line);
@@ -256,7 +256,7 @@ testScenes("messages are searched", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "an empty page goes on behind it, a busy server is asked again, and a failure says so": async (world) => {
+  "an empty page loads the next one, a busy server is retried, and a failure is reported": async (world) => {
     const { page, guard } = await settle(world, 3, (at) => `fig ${at}`);
     let asked = 0;
     let isBusy = false;
@@ -313,7 +313,7 @@ testScenes("messages are searched", {
     assert.equal(await cards.count(), 1);
     await page.getByRole("button", { name: "Open report-2025.txt" }).waitFor();
     await assertAccessible(page, "the search of files");
-    // What arrives meanwhile is there only if it is found.
+    // A new file appears only if it matches.
     await send(bob, "picture-2.bin");
     await send(bob, "2025 reply.txt");
     await status(page, "New here:").waitFor();
@@ -327,7 +327,7 @@ testScenes("messages are searched", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "the search fits and is accessible, on a desk and on a phone": async (world) => {
+  "search fits and is accessible, on a desktop and on a phone": async (world) => {
     const long = "averylongwordwithoutanyplacetobreakit".repeat(6);
     const { page, guard } = await settle(world, 60, (at) => `fig ${at} ${at % 3 ? "" : long}`);
     for (const [what, viewport] of [
@@ -358,7 +358,9 @@ testScenes("messages are searched", {
   },
 });
 
-test("in a group hits name their senders, and who left finds nothing", { skip: noChromium }, async (t) => {
+test("hits in a group name their senders, and a user who left finds nothing", {
+  skip: noChromium,
+}, async (t) => {
   const { server, people } = await gather(t);
   const [ann, bob, cat] = people;
   const group = await makeGroup(server, people, "Climbers");

@@ -10,13 +10,13 @@ import { formatAgo, formatSize, initials } from "../../console/src/ui/format.ts"
 import { startApp, startOn, testConfig } from "../support/app.ts";
 
 const CONSOLE = fileURLToPath(new URL("../../console", import.meta.url));
-/** All scripts and styles, also those that are loaded later. */
+/** The limit for all scripts and styles, including those loaded on demand. */
 const MAX_GZIP = 120_000;
 
 const DECODERS: Record<string, (bytes: Buffer) => Buffer> = { br: brotliDecompressSync, gz: gunzipSync };
 const endOf = (path: string) => path.split(".").at(-1)!;
 
-/** The files of a folder by their paths in it. Compressed ones are decompressed: not all machines compress alike. */
+/** Returns the files of a folder by path. Decompresses compressed ones: their bytes differ between machines. */
 async function read(folder: string): Promise<Map<string, Buffer>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
@@ -30,7 +30,7 @@ async function read(folder: string): Promise<Map<string, Buffer>> {
   );
 }
 
-test("the files that are served are what the sources make, byte for byte, and small", async (t) => {
+test("the served files are a small, byte-identical build of the sources", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "parley-console-"));
   t.after(() => rm(folder, { recursive: true }));
   await build({
@@ -49,7 +49,7 @@ test("the files that are served are what the sources make, byte for byte, and sm
   assert.ok(size <= MAX_GZIP, `${size} bytes`);
 });
 
-/** Asks for a file with this Accept-Encoding. Returns its ETag. */
+/** Requests a file with this Accept-Encoding. Returns its ETag. */
 async function checkCoding(
   address: string,
   bytes: Buffer,
@@ -62,7 +62,7 @@ async function checkCoding(
   const answer = await ask();
   assert.equal(answer.status, 200, what);
   assert.equal(answer.headers.get("content-encoding"), coding, what);
-  // Decompressed by fetch.
+  // `fetch` has decompressed it.
   assert.ok(Buffer.from(await answer.arrayBuffer()).equals(bytes), what);
   const etag = answer.headers.get("etag")!;
   const again = await ask({ "if-none-match": `"x", W/${etag}` });
@@ -76,7 +76,7 @@ async function checkCoding(
   return etag;
 }
 
-test("every file is served, plain and compressed, and each form has its ETag", async (t) => {
+test("every file is served plain and compressed, each form with its own ETag", async (t) => {
   const { url } = await startApp(t);
   const files = await read(join(CONSOLE, "dist"));
   const plain = [...files].filter(([path]) => !DECODERS[endOf(path)] && path !== "licenses.md");
@@ -99,7 +99,7 @@ test("every file is served, plain and compressed, and each form has its ETag", a
   }
 });
 
-test("if pages of several origins may call, answers also depend on the origin", async (t) => {
+test("with several CORS origins, responses vary by origin", async (t) => {
   const corsOrigins = ["https://a.example", "https://b.example"];
   const { url } = await startOn(t, { ...(await testConfig(t)), corsOrigins });
   const answer = await fetch(`${url}/`, { headers: { origin: "https://a.example" } });
@@ -128,12 +128,12 @@ test("the console can be installed as an app", async (t) => {
     const icon = await fetch(new URL(src, answer.url));
     assert.equal(icon.headers.get("content-type"), type);
     const bytes = Buffer.from(await icon.arrayBuffer());
-    // Where a PNG has its width and height.
+    // The position of a PNG's width and height.
     assert.equal(`${bytes.readUInt32BE(16)}x${bytes.readUInt32BE(20)}`, sizes, src);
   }
 });
 
-test("the page is checked anew each time, and its parts are kept for ever", async (t) => {
+test("the page is revalidated each time, and its assets are cached for ever", async (t) => {
   const { url } = await startApp(t);
   const page = await fetch(`${url}/`);
   assert.equal(page.status, 200);
@@ -165,7 +165,7 @@ test("the page is checked anew each time, and its parts are kept for ever", asyn
   }
 });
 
-test("the worker of push has a fixed address, and may ask nobody", async (t) => {
+test("the push worker has a fixed URL, and its policy allows no requests", async (t) => {
   const { url } = await startApp(t);
   const { status, headers } = await fetch(`${url}/push-worker.js`);
   assert.equal(status, 200);
@@ -174,7 +174,7 @@ test("the worker of push has a fixed address, and may ask nobody", async (t) => 
   assert.equal(headers.get("content-security-policy"), "default-src 'none'");
 });
 
-test("the page lets nothing in from elsewhere, and nobody frame it", async (t) => {
+test("the policy of the page forbids foreign resources and framing", async (t) => {
   const { url } = await startApp(t);
   const { headers } = await fetch(`${url}/`);
   const policy = new Map(
@@ -195,7 +195,7 @@ test("the page lets nothing in from elsewhere, and nobody frame it", async (t) =
   assert.equal(headers.get("x-content-type-options"), "nosniff");
 });
 
-test("sizes and names are written as people read them", () => {
+test("sizes and initials are formatted", () => {
   for (const [bytes, text] of [
     [1, "1 byte"],
     [999, "999 bytes"],
@@ -216,7 +216,7 @@ test("sizes and names are written as people read them", () => {
   }
 });
 
-test("how long ago something was is a phrase", () => {
+test("times in the past are formatted as phrases", () => {
   const now = Date.now() / 1000;
   assert.equal(formatAgo(now), "1 minute ago");
   assert.equal(formatAgo(now - 5 * 60), "5 minutes ago");
@@ -224,7 +224,7 @@ test("how long ago something was is a phrase", () => {
   assert.match(formatAgo(now - 40 * 86_400), /\d{4}/);
 });
 
-test("nothing else is served there", async (t) => {
+test("unknown paths are not served", async (t) => {
   const { url } = await startApp(t);
   for (const path of ["assets/", "assets/none.js", "assets/..%2findex.html", "licenses.md", "index.html"]) {
     assert.equal((await fetch(`${url}/${path}`)).status, 404, path);

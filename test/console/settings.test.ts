@@ -1,4 +1,4 @@
-// What a person chooses for a conversation: above the others, out of the way, or quiet.
+// Settings of a conversation: pinned, archived and muted.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
@@ -7,7 +7,7 @@ import { assertAccessible, assertNoSidewaysScroll, choose, makeContact, signIn }
 import { testScenes, type World } from "./scenes.ts";
 import { introduce, say } from "./talk.ts";
 
-/** Ann, signed in, with a message of Bob and a later one to Cleo. */
+/** Signs Ann in, with a message from Bob and a later one to Cleo. */
 async function settle({ server, arrive }: World) {
   const ann = await arrive();
   const bob = await server.user();
@@ -48,7 +48,7 @@ const show = (page: Page, list: string) =>
   page.getByRole("group", { name: "Which contacts are listed" }).getByText(list, { exact: true }).click();
 
 testScenes("the settings of a conversation", {
-  "a pinned conversation stands above those with newer messages": async (world) => {
+  "a pinned conversation is above those with newer messages": async (world) => {
     const { server } = world;
     const { page, guard, user, cleos, bobs } = await settle(world);
     await openSettings(page, "Bob");
@@ -61,14 +61,14 @@ testScenes("the settings of a conversation", {
     await say(server, user, cleos, "again to Cleo");
     await rows(page).nth(1).filter({ hasText: "again to Cleo" }).waitFor();
     assert.equal(await rows(page).count(), 2);
-    // Changed elsewhere, it shows here.
+    // A change from another device appears here.
     await change(server, user, bobs, { is_pinned: false });
     await rows(page).first().filter({ hasText: "again to Cleo" }).waitFor();
     assert.equal(await page.getByText("Pinned").count(), 0);
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a pinned conversation is above all at once, however old its messages": async (world) => {
+  "a pinned conversation is at the top at once, however old its messages": async (world) => {
     const { server } = world;
     const { page, guard } = await world.arrive(async (user) => {
       for (let at = 0; at < 105; at++) {
@@ -89,14 +89,14 @@ testScenes("the settings of a conversation", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "an archived conversation is in a list of its own, also when messages arrive": async (world) => {
+  "an archived conversation stays in the archive when messages arrive": async (world) => {
     const { server } = world;
     const { page, guard, user, bob, bobs } = await settle(world);
     await show(page, "Archived");
     await page.getByText("You have no archived conversations.").waitFor();
     await show(page, "Contacts");
     await openSettings(page, "Bob");
-    // What was unread is read.
+    // The unread message becomes read.
     await page.waitForFunction(() => document.title === "Bob · Parley");
     await field(page, /^Archived/).check();
     await page.keyboard.press("Escape");
@@ -110,7 +110,7 @@ testScenes("the settings of a conversation", {
       .filter({ hasText: /Bob.*more of Bob.*1 unread/ })
       .waitFor();
     assert.deepEqual(await rows(page).count(), 1);
-    // It is found, too.
+    // Search finds it, too.
     await page.getByRole("searchbox").fill("Bob");
     await rows(page)
       .filter({ hasText: /Bob.*@user-/ })
@@ -122,7 +122,7 @@ testScenes("the settings of a conversation", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "contacts show although a whole page of conversations is archived": async (world) => {
+  "contacts appear even if a whole page of conversations is archived": async (world) => {
     const { server } = world;
     const { page, guard } = await world.arrive(async (user) => {
       await makeContact(server, user, "ada");
@@ -137,7 +137,7 @@ testScenes("the settings of a conversation", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a muted conversation counts its messages, but not in the title": async (world) => {
+  "a muted conversation counts messages, but not in the title": async (world) => {
     const { server } = world;
     const { page, guard, user, bob, bobs } = await settle(world);
     await page.waitForFunction(() => document.title === "(1) Parley");
@@ -164,7 +164,7 @@ testScenes("the settings of a conversation", {
       .first()
       .filter({ hasText: /Bob.*Muted.*psst.*1 unread/ })
       .waitFor();
-    // By now the number in the title has been read again, if it was to be.
+    // By now the number in the title would have been read again.
     await page.waitForTimeout(700);
     assert.equal(await page.title(), "Notes to self · Parley");
     await change(server, user, bobs, { muted_until: null });
@@ -173,7 +173,7 @@ testScenes("the settings of a conversation", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a setting that is not stored does not look so": async (world) => {
+  "a setting that fails to save is reverted": async (world) => {
     const { proxy } = world;
     const { page, guard } = await settle(world);
     await openSettings(page, "Bob");
@@ -187,7 +187,7 @@ testScenes("the settings of a conversation", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "the settings and their marks are accessible and fit, on a desk and on a phone": async (world) => {
+  "settings and their marks are accessible and fit, on a desktop and on a phone": async (world) => {
     const { server, proxy } = world;
     const { page, guard, user, bob, bobs } = await settle(world);
     await change(server, user, bobs, { is_pinned: true, muted_until: 99_999_999_999 });

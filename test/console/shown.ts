@@ -1,4 +1,4 @@
-// What a page shows of the lists of a user, and what the API lists: the same, whatever happened on the way.
+// Compares a page with what the API lists for its user.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
@@ -40,11 +40,11 @@ interface Group {
   member_count: number;
 }
 
-/** An answer that was late may still undo what is shown. */
+/** A late answer may still undo something after the page looks right. */
 const STABLE_MS = 500;
 const ATTEMPTS = 150;
 
-/** Where a page is: a conversation, in one of its tabs. */
+/** The place of a page: a conversation and a tab. */
 export interface Place {
   /** The id of the contact or group. */
   id: string;

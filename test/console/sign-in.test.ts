@@ -16,7 +16,7 @@ import { startProxy } from "./proxy.ts";
 const isIn = (page: Page) => page.getByText("No contacts yet").waitFor();
 const isOut = (page: Page) => page.getByLabel("Access token").waitFor();
 
-/** What a script of the page can read. */
+/** Returns what a script in the page can read. */
 const readable = (page: Page) =>
   page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie]));
 
@@ -26,7 +26,7 @@ async function openTab(page: Page): Promise<Page> {
   return tab;
 }
 
-test("a session survives a reload and a new tab, and no script can read its token", {
+test("a session survives a reload and a new tab, and scripts cannot read its token", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -41,7 +41,7 @@ test("a session survives a reload and a new tab, and no script can read its toke
   const [cookie, ...others] = await page.context().cookies();
   assert.deepEqual(others, []);
   assert.deepEqual([cookie!.httpOnly, cookie!.sameSite, cookie!.path], [true, "Strict", "/"]);
-  // The picture of the file has its link, and its upload the session.
+  // The picture uses its signed link, and the upload uses the session.
   await tab.getByRole("link", { name: "Notes to self" }).click();
   await openFiles(tab);
   await dropFiles(tab, [{ name: "a.txt", type: "text/plain", base64: btoa("a") }]);
@@ -49,7 +49,7 @@ test("a session survives a reload and a new tab, and no script can read its toke
   assert.deepEqual(guard.complaints, []);
 });
 
-test("signing out ends all tabs, and nothing is left", { skip: noChromium }, async (t) => {
+test("signing out ends all tabs and leaves nothing in the browser", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
   const { token } = await server.user();
   const { page, guard } = await openPage(await openBrowser(t), server.url);
@@ -67,7 +67,7 @@ test("signing out ends all tabs, and nothing is left", { skip: noChromium }, asy
   while ((await page.context().cookies()).length > 0) await page.waitForTimeout(20);
   await tab.reload();
   await isOut(tab);
-  // Signing in reaches the other tab as well, and the next user's session replaces the one before.
+  // Signing in also reaches the other tab, and the next user's session replaces the previous one.
   const { token: other } = await server.user();
   await signIn(tab, server.url, other);
   await isIn(page);
@@ -76,7 +76,7 @@ test("signing out ends all tabs, and nothing is left", { skip: noChromium }, asy
   assert.deepEqual(guard.complaints, []);
 });
 
-test("on a shared computer the token stays in one tab, until it is reloaded", {
+test("on a shared computer the token stays in one tab until its reload", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -110,7 +110,7 @@ test("a session survives a restart of the browser", { skip: noChromium }, async 
   await isIn(page);
 });
 
-test("a token that is not known, or not one at all, is refused with a reason", {
+test("an unknown or malformed token is refused with a reason", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -128,7 +128,7 @@ test("a token that is not known, or not one at all, is refused with a reason", {
   assert.deepEqual(guard.complaints, []);
 });
 
-test("a token that is revoked ends the session in all tabs, with the reason, and drafts are kept", {
+test("revoking a token ends the session in all tabs with the reason, and keeps drafts", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -140,7 +140,7 @@ test("a token that is revoked ends the session in all tabs, with the reason, and
   await tab.getByRole("link", { name: "Notes to self" }).click();
   await tab.getByRole("textbox", { name: "Message to your notes" }).fill("a draft");
   await revokeTokensOf(server.app.core, null, user.id);
-  // The stream of events ends with the token.
+  // The event stream ends with the token.
   for (const each of [page, tab]) {
     await each.getByRole("alert").filter({ hasText: "You were signed out." }).waitFor();
     assert.equal(await each.getByLabel("Access token").inputValue(), "");
@@ -163,7 +163,7 @@ test("a session that ended while no tab was open is refused with the reason", {
   await revokeTokensOf(server.app.core, null, user.id);
   await page.goto(`${server.url}/`);
   await page.getByRole("alert").filter({ hasText: "has expired or was revoked" }).waitFor();
-  // It is of no use any more.
+  // What remains is useless.
   assert.equal(await readable(page), '[{},{},""]');
   while ((await page.context().cookies()).length > 0) await page.waitForTimeout(20);
   const other = await server.user();
@@ -184,7 +184,7 @@ test("a browser that refuses cookies signs in for one tab", { skip: noChromium }
   await isOut(page);
 });
 
-test("a browser that keeps nothing shows the console, for one tab", { skip: noChromium }, async (t) => {
+test("a browser without storage signs in for one tab", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
   const { token } = await server.user();
   const { page, guard } = await openPage(await openBrowser(t), server.url);
@@ -208,7 +208,7 @@ test("a browser that keeps nothing shows the console, for one tab", { skip: noCh
   assert.deepEqual(guard.complaints, []);
 });
 
-test("below the path of a proxy the cookie is for that path alone", { skip: noChromium }, async (t) => {
+test("below a proxy's path the cookie is limited to that path", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
   const { token } = await server.user();
   const proxy = await startProxy(t, server, "/parley");
@@ -221,7 +221,7 @@ test("below the path of a proxy the cookie is for that path alone", { skip: noCh
   assert.deepEqual(guard.complaints, []);
 });
 
-/** A server on another port of the host, as anyone on the machine can start one. Keeps the cookies that it gets. */
+/** Starts a server on another port of the host, as any local user can. Records the cookies it gets. */
 async function startNeighbour(t: TestContext): Promise<{ url: string; cookies: string[] }> {
   const cookies: string[] = [];
   const server = createServer((request, response) => {
@@ -237,7 +237,7 @@ async function startNeighbour(t: TestContext): Promise<{ url: string; cookies: s
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cookies };
 }
 
-test("a server on another port gets the cookie, and can do nothing with it", {
+test("a server on another port gets the cookie, but cannot use it", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -252,7 +252,7 @@ test("a server on another port gets the cookie, and can do nothing with it", {
   const key = "0".repeat(64);
   for (const headers of [{ cookie }, { cookie, "parley-session": key }] as Record<string, string>[])
     assert.equal((await fetch(`${server.url}/v1/me`, { headers })).status, 401);
-  // Its page is of the same site, so the browser adds the cookie.
+  // Its page is same-site, so the browser sends the cookie.
   const outcomes = await page.evaluate(
     async ({ url, key }) => {
       const ask = (path: string, init: RequestInit) =>

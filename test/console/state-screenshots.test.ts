@@ -1,4 +1,5 @@
-// The pictures of dialogs and states. PARLEY_PICTURES=1 npm run t test/console/state-screenshots.test.ts takes them anew.
+// Tests the screens of dialogs and states. PARLEY_PICTURES=1 npm run t test/console/state-screenshots.test.ts takes
+// their pictures again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
@@ -12,7 +13,7 @@ import { find, write } from "./talk.ts";
 
 const QUOTA = 5_000_000;
 
-/** Mary is invited to a group, has archived and blocked contacts, and has almost no storage left. */
+/** Invites Mary to a group, archives and blocks contacts, and almost fills her storage. */
 async function unsettle(server: TestApp, mary: TestUser, grace: TestUser): Promise<void> {
   const fields = {
     name: "Harbour walks",
@@ -172,7 +173,7 @@ const ON_A_PHONE: readonly Step[] = [
   ],
 ];
 
-test("each dialog and state of the documentation is there and fits", { skip: noChromium }, async (t) => {
+test("each documented dialog and state exists and fits", { skip: noChromium }, async (t) => {
   const server = await startApp(t, { userQuotaBytes: QUOTA });
   const people = await furnish(server);
   await makeClub(server, people);

@@ -1,4 +1,4 @@
-// What the tests of conversations share: two people who have each other, and what they say behind the page's back.
+// Shared by the tests of conversations: two people who are contacts, and their messages.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
@@ -11,7 +11,7 @@ export interface Person {
   guard: Guard;
 }
 
-/** Sends a message behind the page's back. */
+/** Sends a message through the API. */
 export async function say(
   server: TestApp,
   user: TestUser,
@@ -28,7 +28,7 @@ export async function say(
   return (await response.json()) as { id: string };
 }
 
-/** The texts of a conversation as its server has them, oldest first. */
+/** Returns the texts of a conversation from the API, oldest first. */
 export async function listTexts(server: TestApp, user: TestUser, id: string): Promise<string[]> {
   const texts: string[] = [];
   for (let after = ""; ; ) {
@@ -44,12 +44,12 @@ export async function listTexts(server: TestApp, user: TestUser, id: string): Pr
   }
 }
 
-/** The texts on the page, from top to bottom. */
+/** Returns the texts on the page, from top to bottom. */
 export function shownTexts(page: Page): Promise<string[]> {
   return page.locator(".message-text").allTextContents();
 }
 
-/** Makes contacts of two users and calls them Ann and Bob. */
+/** Makes two users contacts, named Ann and Bob. */
 export async function introduce(server: TestApp, ann: TestUser, bob: TestUser): Promise<string> {
   const [annName, bobName] = await Promise.all([ann, bob].map((user) => toUsername(server, user)));
   const { conversation_id } = await makeContact(server, ann, bobName!, "Bob");
@@ -62,7 +62,7 @@ export async function toUsername(server: TestApp, { headers }: TestUser): Promis
   return ((await response.json()) as { username: string }).username;
 }
 
-/** Opens the conversation of two people in a page of each. */
+/** Opens the conversation of two people, a page for each. */
 export async function meet({ server, arrive }: World): Promise<{ ann: Person; bob: Person; id: string }> {
   const ann = await arrive();
   const bob = await arrive();
@@ -73,26 +73,26 @@ export async function meet({ server, arrive }: World): Promise<{ ann: Person; bo
   return { ann, bob, id };
 }
 
-/** Writes into the field and presses Enter. */
+/** Types into the composer and presses Enter. */
 export async function write(page: Page, text: string): Promise<void> {
   const field = page.getByRole("textbox", { name: /^Message to/ });
   await field.fill(text);
   await field.press("Enter");
 }
 
-/** The message with this text. */
+/** Returns the message with this text. */
 export function find(page: Page, text: string) {
   return page.locator(".message").filter({ has: page.locator(".message-text", { hasText: text }) });
 }
 
-/** Presses one of the buttons that a message shows to the mouse. */
+/** Presses one of the buttons that a message shows on hover. */
 export async function act(
   page: Page,
   text: string,
   button: "Reply" | "React" | "Edit" | "Delete",
 ): Promise<void> {
   const message = find(page, text);
-  // A message that moves from under the mouse, when it or one above it has been sent, takes its buttons away.
+  // A message that moves when one is sent loses the hover, and with it the buttons: try again.
   for (let attempt = 1; ; attempt++) {
     await message.hover();
     try {

@@ -1,4 +1,4 @@
-// Previews of pictures: on cards, in messages and enlarged, and the original where it is needed.
+// Previews of pictures: on cards, in messages and in the viewer, and the original where needed.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
@@ -13,7 +13,7 @@ import { gate, type ProxyServer, startProxy } from "./proxy.ts";
 /** Red on the left, blue on the right. */
 const LARGE = paint(2000, 1500, (x) => [255 * (1 - x), 0, 255 * x]);
 const SMALL = paint(200, 150, () => [31, 111, 95]);
-/** The line of a request for one message. */
+/** The request line for one message. */
 const ONE_MESSAGE = /^GET \/v1\/messages\/msg_\w+(?:\?|$)/;
 
 interface Image {
@@ -29,14 +29,14 @@ interface Scene {
   proxy: ProxyServer;
   page: Page;
   complaints: string[];
-  /** The lines of requests for previews of the large picture, from the smallest, and for its original. */
+  /** Request lines for previews of the large picture, the smallest first, and for its original. */
   previews: string[];
   original: string;
-  /** The lines of all requests for them. */
+  /** The lines of all requests for pictures. */
   asked: string[];
 }
 
-/** A server that makes previews, and a user with two pictures who has not opened them yet. */
+/** Starts a server that makes previews, with a user who has not opened their two pictures yet. */
 async function arrive(t: TestContext, deviceScaleFactor = 1): Promise<Scene> {
   const config = await testConfig(t);
   const previews = { folder: previewFolder(config), maxBytes: 10_000_000 };
@@ -53,7 +53,7 @@ async function arrive(t: TestContext, deviceScaleFactor = 1): Promise<Scene> {
     };
     return data;
   };
-  // The server makes it in the background.
+  // The server makes previews in the background.
   assert.ok(await eventually(async () => (await read()).every(({ image }) => image.placeholder !== null)));
   const [large, small] = await read();
   assert.deepEqual(small!.image.previews, []);
@@ -74,16 +74,16 @@ async function arrive(t: TestContext, deviceScaleFactor = 1): Promise<Scene> {
   return scene;
 }
 
-/** The line of a request for a file, without its signature, which changes. */
+/** Returns the request line of a file, without its signature, which changes. */
 function toLine(address: string): string {
   const { pathname, searchParams } = new URL(address, "http://here");
   return `GET ${pathname} ${searchParams.get("width") ?? "whole"}`;
 }
 
-/** The same of what a proxy sees. */
+/** The same for a line that a proxy sees. */
 const toShort = (line: string) => toLine(line.split(" ")[1]!);
 
-/** Waits until a picture is drawn. Returns how wide its source is. */
+/** Waits until a picture is drawn. Returns the width of its source. */
 async function drawnWidth(image: Locator): Promise<number> {
   await image.waitFor();
   return image.evaluate(async (each: HTMLImageElement) => {
@@ -101,7 +101,7 @@ for (const [density, preview] of [
   [1, 0],
   [2, 1],
 ] as const) {
-  test(`a card has the smallest preview that is sharp on a screen of density ${density}`, {
+  test(`a card uses the smallest sharp preview at pixel density ${density}`, {
     skip: noChromium,
   }, async (t) => {
     const { page, previews, asked, complaints } = await arrive(t, density);
@@ -110,7 +110,7 @@ for (const [density, preview] of [
     await drawnWidth(large);
     await drawnWidth(picture(page, "small.png"));
     assert.deepEqual(asked, [previews[preview]]);
-    // Its shape is known before it is there.
+    // Its shape is known before it loads.
     assert.deepEqual(
       await large.evaluate((image) => [image.getAttribute("width"), image.getAttribute("height")]),
       ["2000", "1500"],
@@ -120,7 +120,7 @@ for (const [density, preview] of [
   });
 }
 
-test("until a preview is there its colours are shown", { skip: noChromium }, async (t) => {
+test("the placeholder shows until the preview is loaded", { skip: noChromium }, async (t) => {
   const { proxy, page, previews, complaints } = await arrive(t);
   const late = gate();
   proxy.fate = (line) => (previews.includes(toShort(line)) ? late.passed : "pass");
@@ -137,7 +137,7 @@ test("until a preview is there its colours are shown", { skip: noChromium }, asy
   assert.deepEqual(complaints, []);
 });
 
-test("without its preview a picture is shown as it is, which is tried once", {
+test("without a preview, the original is tried once", {
   skip: noChromium,
 }, async (t) => {
   const { proxy, page, previews, original, asked, complaints } = await arrive(t);
@@ -153,7 +153,7 @@ test("without its preview a picture is shown as it is, which is tried once", {
   assert.deepEqual(complaints, []);
 });
 
-/** Notes what is requested from now on: the widths of a picture, and messages one by one. */
+/** Records later requests: the widths of a picture, and single messages. */
 function watchLive(page: Page, name: string): { widths: string[]; reads: string[] } {
   const seen = { widths: [] as string[], reads: [] as string[] };
   page.on("request", (request) => {
@@ -164,7 +164,7 @@ function watchLive(page: Page, name: string): { widths: string[]; reads: string[
   return seen;
 }
 
-test("a picture that arrives in an open conversation has its place at once, and is shown by its preview", {
+test("a picture that arrives reserves its place and shows its preview", {
   skip: noChromium,
 }, async (t) => {
   const { server, user, proxy, page, complaints } = await arrive(t);
@@ -175,7 +175,7 @@ test("a picture that arrives in an open conversation has its place at once, and 
   const { widths, reads } = watchLive(page, "live.png");
   await send(server, user, [["live.png", LARGE]]);
   assert.ok(await eventually(async () => reads.length > 0));
-  // A change comes before the answer.
+  // A change arrives before the answer.
   await fetch(server.url + reads[0], {
     method: "PUT",
     headers: { ...user.headers, "content-type": "application/json" },
@@ -204,7 +204,7 @@ test("a picture that arrives in an open conversation has its place at once, and 
   assert.deepEqual(complaints, []);
 });
 
-test("a picture that arrives is shown as it is if nothing more can be read of it", {
+test("a picture that arrives shows the original if its details cannot be read", {
   skip: noChromium,
 }, async (t) => {
   const { server, user, proxy, page, complaints } = await arrive(t);
@@ -219,7 +219,7 @@ test("a picture that arrives is shown as it is if nothing more can be read of it
   assert.deepEqual(complaints, []);
 });
 
-test("an enlarged picture is a preview until one zooms", { skip: noChromium }, async (t) => {
+test("the viewer shows a preview until the user zooms", { skip: noChromium }, async (t) => {
   const { page, original, asked, complaints } = await arrive(t);
   await openNotes(page);
   await drawnWidth(picture(page, "large.png"));

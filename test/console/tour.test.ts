@@ -1,4 +1,4 @@
-// The tour of the docs in three browsers: a group from its first member to its last.
+// The tour of the docs in three browsers: the life of a group.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noChromium } from "../support/engines/chromium.ts";
@@ -8,7 +8,7 @@ import { act, find, type Person, write } from "./talk.ts";
 
 type People = readonly [ann: Person, bob: Person, cat: Person];
 
-/** Ann makes the group and names both others. */
+/** Ann creates the group and invites both others. */
 async function create([ann]: People): Promise<void> {
   await press(ann.page, "Create a group");
   const dialog = ann.page.getByRole("dialog");
@@ -17,7 +17,7 @@ async function create([ann]: People): Promise<void> {
   await field.fill("bob");
   await field.press("Enter");
   await dialog.getByRole("list", { name: "People to invite" }).getByText("bob").waitFor();
-  // A name that is typed is invited without the button, too.
+  // A typed name is invited without pressing the button.
   await field.fill("cat");
   await dialog.getByRole("button", { name: "Create" }).click();
   await ann.page.getByRole("heading", { name: "Climbing" }).waitFor();
@@ -25,7 +25,7 @@ async function create([ann]: People): Promise<void> {
   await ann.page.getByRole("option", { name: "Climbing" }).waitFor();
 }
 
-/** Both see who invites them. Bob looks at the invitation and accepts, Cat declines. */
+/** Both see who invited them. Bob views the invitation and accepts, Cat declines. */
 async function answer([ann, bob, cat]: People): Promise<void> {
   for (const { page } of [bob, cat]) await invitation(page).getByText("Ann (@ann) invites you").waitFor();
   await bob.page.getByRole("link", { name: "Climbing" }).click();
@@ -41,7 +41,7 @@ async function answer([ann, bob, cat]: People): Promise<void> {
   await ann.page.getByText("2 members").waitFor();
 }
 
-/** Somebody who has declined is invited again once the invitation is withdrawn. Bob becomes an admin. */
+/** Cat, who declined, is invited again after the invitation is withdrawn. Bob becomes an admin. */
 async function inviteAgain([ann, bob, cat]: People): Promise<void> {
   await press(ann.page, "Members of Climbing");
   const members = ann.page.getByRole("list", { name: "Members" });
@@ -80,7 +80,7 @@ async function talk([ann, bob, cat]: People): Promise<void> {
   for (const { page } of [ann, bob]) await page.getByRole("button", { name: "Open map.txt" }).waitFor();
 }
 
-/** One after another leaves; the last one takes the group along. */
+/** They leave one by one; the last one deletes the group. */
 async function leave([ann, bob, cat]: People): Promise<void> {
   await choose(ann.page, "Leave group");
   await ann.page.getByRole("dialog").getByText("the others keep them").waitFor();
@@ -100,7 +100,7 @@ async function leave([ann, bob, cat]: People): Promise<void> {
   await cat.page.getByRole("option", { name: "Climbing" }).waitFor({ state: "detached" });
 }
 
-test("three people in three browsers drive the tour", { skip: noChromium }, async (t) => {
+test("three people in three browsers follow the tour of the docs", { skip: noChromium }, async (t) => {
   const { people } = await gather(t);
   for (const step of [create, answer, inviteAgain, talk, leave]) await step(people);
   assertQuiet(people);

@@ -1,4 +1,4 @@
-// Who writes is seen by the others, until they send, stop or are gone.
+// Typing indicators: they end when the user sends, stops or leaves.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
@@ -20,17 +20,17 @@ async function type(server: TestApp, { headers }: TestUser, id: string): Promise
   assert.equal(response.status, 204);
 }
 
-/** Types on until the function that it returns is called. */
+/** Announces typing repeatedly, until the returned function is called. */
 function keepTyping(t: TestContext, server: TestApp, user: TestUser, id: string): () => void {
   const stop = () => clearInterval(timer);
-  // The server stops first.
+  // The server may stop first.
   const timer = setInterval(() => type(server, user, id).catch(stop), 1000);
   t.after(stop);
   return stop;
 }
 
-testScenes("who writes is seen by the others", {
-  "in the conversation and in the list, until the message is there": async (world) => {
+testScenes("typing indicators", {
+  "the conversation and the list show who is typing until the message arrives": async (world) => {
     const { ann, bob, id } = await meet(world);
     await write(ann.page, "First");
     await find(bob.page, "First").waitFor();
@@ -48,7 +48,7 @@ testScenes("who writes is seen by the others", {
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
-  "who stops is no longer shown after a while": async (world) => {
+  "the typing indicator disappears after a pause": async (world) => {
     const { ann, bob } = await meet(world);
     await field(bob.page).fill("Well");
     await shown(ann.page, "Bob is typing…").waitFor();
@@ -57,9 +57,7 @@ testScenes("who writes is seen by the others", {
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 
-  "it is said rarely, and not when the field is emptied, a message edited or a note written": async (
-    world,
-  ) => {
+  "typing is announced rarely, and not for an emptied field, an edit or a note": async (world) => {
     const { ann } = await meet(world);
     const { page, guard } = ann;
     await write(page, "Typo");
@@ -73,7 +71,7 @@ testScenes("who writes is seen by the others", {
     await signIn(page, world.proxy.url, ann.user.token);
     await row(page, "Bob").click();
     await find(page, "Typo").waitFor();
-    // Before the stream of events counts as dead.
+    // Short enough that the event stream does not count as dead.
     await page.clock.pauseAt(Date.now() + 5000);
     const writes = async (text: string, count: number) => {
       const asked = page.waitForResponse((response) => response.url().endsWith("/typing"));
@@ -103,7 +101,7 @@ testScenes("who writes is seen by the others", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "the line is accessible, covers no message and fits, on a desk and on a phone": async (world) => {
+  "the typing line is accessible, covers no message and fits, on a desktop and on a phone": async (world) => {
     const { server } = world;
     const { ann, bob, id } = await meet(world);
     const { page, guard } = ann;
@@ -126,7 +124,7 @@ testScenes("who writes is seen by the others", {
   },
 });
 
-test("in a group those who write are named, or counted", { skip: noChromium }, async (t) => {
+test("a group names or counts those who are typing", { skip: noChromium }, async (t) => {
   const { server, people } = await gather(t);
   const [ann, bob, cat] = people;
   const { id, conversation_id } = await makeGroup(server, people, "Climbers");
@@ -146,7 +144,7 @@ test("in a group those who write are named, or counted", { skip: noChromium }, a
   keepTyping(t, server, dan, conversation_id);
   await shown(page, "3 people are typing…").waitFor();
   stop();
-  // Whose message comes is no longer among them.
+  // A message ends the typing of its sender.
   await write(bob.page, "It is me");
   await row(page, "Climbers").getByText(`Cat and ${name} are typing…`).waitFor();
   assertQuiet(people);

@@ -1,4 +1,3 @@
-// Files that passed without a scan for viruses are marked.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startOn, testConfig } from "../support/app.ts";
@@ -10,7 +9,7 @@ import { PNG } from "./pictures.ts";
 
 const MARK = "Not scanned for viruses";
 
-test("files that were not scanned for viruses are marked, on their cards and enlarged", {
+test("files that were not scanned for viruses are marked on cards and in the viewer", {
   skip: noChromium,
 }, async (t) => {
   const scanner = await testScanner(t);
@@ -31,7 +30,7 @@ test("files that were not scanned for viruses are marked, on their cards and enl
   assert.equal(await page.locator(".card").getByText(MARK).count(), 2);
   assert.equal(await card("scanned.txt").getByText(MARK).count(), 0);
   await assertAccessible(page, "cards with the mark");
-  // One that is new here, too, though its event does not say so.
+  // A new file is marked, too, although its event does not say so.
   await dropFiles(page, [{ name: "new.txt", type: "text/plain", base64: btoa("new") }]);
   await card("new.txt").getByText(MARK).waitFor();
   for (const [width, height] of [

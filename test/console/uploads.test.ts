@@ -1,4 +1,4 @@
-// Uploads that finish whatever the network does, and the tray that shows them.
+// Uploads over any network, and the upload tray.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
@@ -25,7 +25,7 @@ const isUpload = (line: string) => line.startsWith("POST /v1/attachments");
 const toFiles = (...names: string[]) =>
   names.map((name) => ({ name: `${name}.txt`, type: "text/plain", base64: btoa(name) }));
 
-/** The names of all files that the server has. */
+/** Returns the names of all files on the server. */
 async function listNames({ url }: { url: string }, { headers }: TestUser): Promise<string[]> {
   const response = await fetch(`${url}/v1/attachments?limit=100`, { headers });
   return ((await response.json()) as { data: { filename: string }[] }).data
@@ -33,7 +33,7 @@ async function listNames({ url }: { url: string }, { headers }: TestUser): Promi
     .sort();
 }
 
-/** Notes the keys of all attempts to upload. */
+/** Records the keys of all upload attempts. */
 function watchKeys(page: Page): Set<string> {
   const keys = new Set<string>();
   page.on("request", (request) => {
@@ -56,8 +56,8 @@ async function openWith(page: Page, server: TestApp, user: TestUser, name: strin
   await page.getByRole("heading", { name: "Drop files here" }).waitFor();
 }
 
-testScenes("uploads over a network that fails", {
-  "files that are dropped offline wait, and go on by themselves with the same keys": async (world) => {
+testScenes("uploads over a failing network", {
+  "files dropped offline wait, and resume with the same keys": async (world) => {
     const { user, page, guard } = await world.arrive();
     await openNotes(page);
     const keys = watchKeys(page);
@@ -66,7 +66,7 @@ testScenes("uploads over a network that fails", {
     await page.locator(".tray-row").getByText(WAITING).nth(4).waitFor();
     assert.equal(await page.locator(".tray-row.failed").count(), 0);
     await page.getByText("Sending 5 files", { exact: true }).waitFor();
-    // What is dropped now waits behind them.
+    // Files dropped now wait after them.
     await dropFiles(page, toFiles("f"));
     await page.locator(".tray-row", { hasText: "f.txt" }).getByText(WAITING).waitFor();
     await page.context().setOffline(false);
@@ -78,13 +78,13 @@ testScenes("uploads over a network that fails", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a window that was asleep goes on when it is looked at": async (world) => {
+  "a window that was suspended resumes uploads when it is shown": async (world) => {
     const { user, page, guard } = await world.arrive();
     await openNotes(page);
     world.proxy.fate = (line) => (isUpload(line) ? "break" : "pass");
     await dropFiles(page, toFiles("a"));
     await page.locator(".tray-row").getByText(WAITING).waitFor();
-    // No timer ends any more: a window that sleeps has none.
+    // From now on timers never fire, as in a suspended window.
     await page.evaluate(() => {
       globalThis.setTimeout = (() => 0) as unknown as typeof setTimeout;
     });
@@ -93,7 +93,7 @@ testScenes("uploads over a network that fails", {
       if (isUpload(line)) attempts++;
       return isUpload(line) ? "break" : "pass";
     };
-    // The pause that runs now still ends, and the attempt after it fails.
+    // The pause that is running still ends, and the attempt after it fails.
     while (attempts === 0) await page.waitForTimeout(20);
     await hide(page, true);
     world.proxy.fate = () => "pass";
@@ -105,7 +105,7 @@ testScenes("uploads over a network that fails", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "cancelling the last one that waits ends the round: the next begins from nothing": async (world) => {
+  "cancelling the last waiting upload resets the total progress": async (world) => {
     const { proxy } = world;
     const { page, guard } = await world.arrive();
     await openNotes(page);
@@ -137,7 +137,7 @@ testScenes("uploads over a network that fails", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "files that the server fails to store hold up no other": async (world) => {
+  "files that the server fails to store do not block others": async (world) => {
     const { user, page, guard } = await world.arrive();
     await openNotes(page);
     await page.route("**/v1/attachments*", (route) => {
@@ -153,7 +153,7 @@ testScenes("uploads over a network that fails", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "a token that is revoked names the files and messages that were not sent": async (world) => {
+  "revoking a token names the unsent files and messages": async (world) => {
     const { server, proxy } = world;
     const { user, page, guard } = await world.arrive();
     await openWith(page, server, user, "Bob");
@@ -178,14 +178,14 @@ testScenes("uploads over a network that fails", {
     proxy.fate = () => "pass";
     const { token } = await createToken(server.app.core, null, user.id, {});
     await signIn(page, proxy.url, token);
-    // Nothing is left of it, and nothing was sent behind the user's back.
+    // Nothing is left of it, and nothing was sent.
     assert.equal(await page.locator(".tray").count(), 0);
     const headers = { authorization: `Bearer ${token}` };
     assert.deepEqual(await listNames(server, { ...user, headers }), []);
     assert.deepEqual(guard.complaints, []);
   },
 
-  "leaving the page asks while a file is not sent: failed, or attached": async (world) => {
+  "leaving the page asks while a file is unsent: failed, or attached": async (world) => {
     const { page, guard } = await world.arrive();
     await openNotes(page);
     const isAsked = async () => {
@@ -211,13 +211,13 @@ testScenes("uploads over a network that fails", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "the tray shows what moves first, one bar for all, and folds": async (world) => {
+  "the tray shows running uploads first and their total, and collapses": async (world) => {
     const { proxy } = world;
     const { page, guard } = await world.arrive();
     await openNotes(page);
     const late = gate();
     let passed = 0;
-    // One file is stored and one refused. The next three never end.
+    // One file is stored and one refused. The next three never finish.
     proxy.fate = (line) => (isUpload(line) && passed++ > 0 ? late.passed : "pass");
     await page.route("**/v1/attachments*", (route) => {
       if (!route.request().postDataBuffer()?.includes("refused.txt")) return route.fallback();
@@ -246,7 +246,7 @@ testScenes("uploads over a network that fails", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "the tray covers nothing, on a phone and on a desk": async (world) => {
+  "the tray covers nothing, on a phone and on a desktop": async (world) => {
     const { server, proxy } = world;
     const { user, page, guard } = await world.arrive();
     proxy.fate = (line) => (isUpload(line) ? "break" : "pass");
@@ -276,7 +276,7 @@ testScenes("uploads over a network that fails", {
   },
 });
 
-/** Fails if something else lies over the middle of one of these elements, or there are none. */
+/** Fails if something covers the middle of one of these elements, or none exist. */
 async function assertNotCovered(page: Page, selector: string): Promise<void> {
   const covered = await page.evaluate((selector) => {
     const all = [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility());
@@ -290,7 +290,7 @@ async function assertNotCovered(page: Page, selector: string): Promise<void> {
   assert.deepEqual(covered, []);
 }
 
-test("uploads and messages outlive a restart of the server", { skip: noChromium }, async (t) => {
+test("uploads and messages survive a server restart", { skip: noChromium }, async (t) => {
   const config = await testConfig(t, { shutdownTimeoutMs: 500 });
   const before = await startOn(t, config);
   const user = await before.user();
@@ -299,7 +299,7 @@ test("uploads and messages outlive a restart of the server", { skip: noChromium 
   await signIn(page, proxy.url, user.token);
   await openWith(page, before, user, "Bob");
   const keys = watchKeys(page);
-  // So that the server stops amid a file.
+  // Throttled, so that the server stops during an upload.
   const network = await page.context().newCDPSession(page);
   const limit = (uploadThroughput: number) =>
     network.send("Network.emulateNetworkConditions", {

@@ -1,4 +1,4 @@
-// One file, large: zoom, steps, text, and what can be done with it.
+// The viewer: zoom, steps, text and actions.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../support/files-on-disk.ts";
@@ -18,7 +18,7 @@ interface Shown {
   y: number;
 }
 
-/** How large the picture is, and where. */
+/** Returns the size and position of the picture. */
 async function toShown(page: Page): Promise<Shown> {
   return dialog(page)
     .getByRole("img")
@@ -48,7 +48,7 @@ async function openPicture(page: Page) {
 }
 
 testScenes("the viewer", {
-  "zooms a picture by wheel, keys, buttons and a double click, and moves it": async ({ server, arrive }) => {
+  "zooms a picture by wheel, keys, buttons and double click, and pans it": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) =>
       send(server, user, [
         ["map.png", PICTURE],
@@ -61,13 +61,13 @@ testScenes("the viewer", {
     await waitShown(page, ({ scale, x }) => scale === 1.5 && x === 0);
     await page.keyboard.press("-");
     await waitShown(page, ({ scale }) => scale === 1);
-    // No smaller than the stage.
+    // Never smaller than the stage.
     await page.keyboard.press("-");
     await page.getByRole("button", { name: "Zoom in (+)" }).click();
     await waitShown(page, ({ scale }) => scale === 1.5);
     await page.getByText("150%").click();
     await waitShown(page, ({ scale }) => scale === 1);
-    // What is under the pointer stays there.
+    // The point under the pointer stays in place.
     await page.mouse.move(middle.x + 100, middle.y - 50);
     await page.mouse.wheel(0, -400);
     await waitShown(page, ({ scale, x, y }) => scale > 1.5 && x < -50 && y > 20);
@@ -80,7 +80,7 @@ testScenes("the viewer", {
     await page.mouse.move(middle.x + 70, middle.y + 30, { steps: 4 });
     await page.mouse.up();
     await waitShown(page, ({ x, y }) => x === 70 && y === 30);
-    // A button that was released outside holds nothing.
+    // A button released outside must not keep dragging.
     await page.keyboard.press("0");
     await waitShown(page, ({ scale }) => scale === 1);
     await page.mouse.move(middle.x, middle.y);
@@ -94,7 +94,7 @@ testScenes("the viewer", {
     await page.mouse.move(middle.x + 70, middle.y + 30, { steps: 4 });
     await page.mouse.up();
     await waitShown(page, ({ x, y }) => x === 70 && y === 30);
-    // The arrow keys move it, too, but not out of the stage.
+    // Arrow keys pan too, but not beyond the stage.
     await page.keyboard.press("ArrowRight");
     await waitShown(page, ({ x }) => x === -10);
     for (let i = 0; i < 30; i++) await page.keyboard.press("ArrowLeft");
@@ -141,7 +141,7 @@ testScenes("the viewer", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "shows code and Markdown as text, wrapped or not": async ({ server, arrive }) => {
+  "shows code and Markdown as text, with or without wrapping": async ({ server, arrive }) => {
     const long = `<b onclick="alert(1)">${"long ".repeat(400)}</b>`;
     const { page, guard } = await arrive((user) =>
       send(server, user, [
@@ -171,7 +171,7 @@ testScenes("the viewer", {
     assert.equal(await isWide(), true);
     await assertAccessible(page, "a text whose lines are not wrapped");
     await page.keyboard.press("Escape");
-    // That is kept.
+    // The setting is remembered.
     await opener(page, "notes.md").click();
     await text.getByText(long).waitFor();
     assert.equal(await isWide(), true);
@@ -181,7 +181,7 @@ testScenes("the viewer", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "renames, downloads and deletes a file, and goes on with the next": async ({ server, arrive }) => {
+  "renames, downloads and deletes a file, then shows the next": async ({ server, arrive }) => {
     const { user, page, guard } = await arrive((user) => send(server, user, numbered(3)));
     await openNotes(page);
     await opener(page, "2.txt").click();
@@ -202,7 +202,7 @@ testScenes("the viewer", {
     const question = dialog(page).filter({ hasText: "Delete this file?" });
     for (const next of ["1.txt", "0.txt"]) {
       await dialog(page).getByRole("button", { name: "Delete" }).click();
-      // Keys are of the question, not of the file below.
+      // Keys belong to the confirmation, not to the file below.
       await question.waitFor();
       await page.keyboard.press("ArrowRight");
       await question.getByRole("button", { name: "Delete" }).click();
@@ -220,7 +220,7 @@ testScenes("the viewer", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "says who sent a file, and offers only what can succeed, in both tabs": async ({ server, arrive }) => {
+  "shows the sender and only possible actions, in both tabs": async ({ server, arrive }) => {
     const { user, page, guard } = await arrive();
     const bob = await server.user();
     const conversation_id = await introduce(server, user, bob);
@@ -254,7 +254,7 @@ testScenes("the viewer", {
     assert.deepEqual(guard.complaints, []);
   },
 
-  "is stepped through and zoomed by fingers, on a phone": async ({ server, arrive }) => {
+  "steps and zooms by touch on a phone": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) =>
       send(server, user, [
         ["first.txt", "first"],
@@ -286,7 +286,7 @@ testScenes("the viewer", {
     ];
     await drag(apart(20), apart(40), apart(60));
     await waitShown(page, ({ scale }) => scale > 2.5 && scale < 3.5);
-    // A finger moves it now, and does not step.
+    // A swipe now pans instead of stepping.
     await drag([[x, y]], [[x - 40, y]], [[x - 90, y]]);
     await waitShown(page, ({ x }) => x < -60);
     await drag(apart(100), apart(60), apart(20));

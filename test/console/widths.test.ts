@@ -1,4 +1,4 @@
-// The console from a phone to a wide screen: nothing overflows, nothing is covered, and fingers hit what they mean.
+// The console from phone to wide screen: nothing overflows or is covered, and touch targets are large enough.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
@@ -18,14 +18,14 @@ import { act, find, introduce, say } from "./talk.ts";
 
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 
-/** What can be pressed and is smaller than 44 pixels, unless it is a link in a sentence. */
+/** Returns the controls smaller than 44 pixels, except links in sentences. */
 function listSmall(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const pressed = "button, select, input:not([type=radio]), textarea, a[href], [role=option], label.check";
     const isSmall = (element: Element) => {
       const { width, height } = element.getBoundingClientRect();
       const isShown = element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
-      // A box inside its label is as large as the label.
+      // A control inside its label counts with the size of the label.
       const isPart = element.matches("label input, p a") || element.closest("p")?.contains(element);
       return isShown && !isPart && width > 1 && (width < 43.5 || height < 43.5);
     };
@@ -35,7 +35,7 @@ function listSmall(page: Page): Promise<string[]> {
   });
 }
 
-test("on a phone all is large enough for fingers, and nothing covers anything", {
+test("on a phone, targets are large enough and nothing is covered", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
@@ -60,13 +60,13 @@ test("on a phone all is large enough for fingers, and nothing covers anything", 
   await look("the user's menu");
   const menu = (await page.locator(".menu").boundingBox())!;
   assert.ok(menu.x >= 0 && menu.y >= 0 && menu.x + menu.width <= 390 && menu.y + menu.height <= 844);
-  // Nothing lies on any of its items.
+  // Nothing covers any of its items.
   for (const item of await page.locator(".menu [role^=menuitem]").all()) await item.click({ trial: true });
   await page.keyboard.press("Escape");
   await page.getByRole("option", { name: "Bob" }).click();
   await find(page, "from Bob").waitFor();
   await look("conversation");
-  // Without a mouse the actions of each message are in a menu that is always there.
+  // Without a mouse, the actions of each message are in a permanent menu.
   await find(page, "from Bob").getByRole("button", { name: "Message actions" }).click();
   await look("the menu of a message");
   await page.getByRole("menuitem", { name: "React" }).click();
@@ -108,14 +108,14 @@ test("the console fits from 390 to 1920 pixels", { skip: noChromium }, async (t)
     await act(page, "a sentence", "Reply");
     await page.keyboard.press("Escape");
   }
-  // What a wide window shows can be changed there.
+  // The details of a wide window can be edited.
   const pin = page.getByRole("complementary").getByRole("checkbox", { name: /^Pinned/ });
   await pin.check();
   await page.getByRole("option", { name: /Bob.*Pinned/ }).waitFor();
   assert.deepEqual(guard.complaints, []);
 });
 
-test("each user has a colour that stays, and all are readable", { skip: noChromium }, async (t) => {
+test("each user has a stable colour, and all are readable", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   for (let at = 0; at < 40; at++) await makeContact(server, user, `friend-${at}`);

@@ -28,7 +28,7 @@ function refusesRepeat(name: string) {
   return { name: "ParleyError", code: "repeated_parameter", param: name };
 }
 
-test("a form gives back the fields that URLSearchParams wrote", () =>
+test("a form round-trips the fields that URLSearchParams wrote", () =>
   holds(
     fc.property(names, fc.array(text, { minLength: 8, maxLength: 8 }), (keys, values) => {
       const fields = keys.map((key, i): [string, string] => [key, values[i]!]);
@@ -36,7 +36,7 @@ test("a form gives back the fields that URLSearchParams wrote", () =>
     }),
   ));
 
-test("a form gives back the fields that encodeURIComponent wrote", () =>
+test("a form round-trips the fields that encodeURIComponent wrote", () =>
   holds(
     fc.property(names, text, (keys, value) => {
       const form = keys.map((key) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}`).join("&");
@@ -106,7 +106,7 @@ for (const broken of [
   });
 }
 
-test("what is malformed in a query is told as the fault of the request", () => {
+test("malformed encoding in a query is reported as the fault of the request", () => {
   assert.throws(() => parseForm("a=%", "invalid_parameter"), {
     name: "ParleyError",
     code: "invalid_parameter",
@@ -120,7 +120,7 @@ test("what is malformed in a query is told as the fault of the request", () => {
 const percent = (text: string) =>
   Array.from(Buffer.from(text), (byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
 
-test("a name given twice in a form is found in any spelling", () =>
+test("a duplicate name in a form is found in any spelling", () =>
   holds(
     fc.property(names, fc.nat(7), fc.nat(8), fc.boolean(), (keys, at, to, encoded) => {
       fc.pre(keys.length > 0);
@@ -131,7 +131,7 @@ test("a name given twice in a form is found in any spelling", () =>
     }),
   ));
 
-test("a name given twice in a form is found without a value, too, and with a space in both spellings", () => {
+test("a duplicate name in a form is found without a value and with either spelling of a space", () => {
   assert.throws(() => parseForm("a&a"), refusesRepeat("a"));
   assert.throws(() => parseForm("a=&a"), refusesRepeat("a"));
   assert.throws(() => parseForm("a+b=1&a%20b=2"), refusesRepeat("a b"));
@@ -141,7 +141,7 @@ const object = names.chain((keys) =>
   fc.tuple(...keys.map((key) => fc.tuple(fc.constant(key), fc.jsonValue({ maxDepth: 3 })))),
 );
 
-test("JSON gives back the members that JSON.stringify wrote, nested ones included", () =>
+test("JSON round-trips nested members", () =>
   holds(
     fc.property(object, fc.constantFrom(undefined, 2, "\t\r\n "), (members, space) => {
       const json = JSON.stringify(Object.fromEntries(members), null, space);
@@ -156,7 +156,7 @@ test("JSON gives back the members that JSON.stringify wrote, nested ones include
 const TOPS = ["[]", '[{"a":1}]', "null", "true", "1", '"a"', '"{}"', "-0.5e3"];
 
 for (const json of TOPS) {
-  test(`the JSON ${json} is refused: a body is an object`, () =>
+  test(`the JSON ${json} is refused: a body must be an object`, () =>
     assert.throws(() => parseJson(json), { ...malformed, message: "The body must be a JSON object." }));
 }
 
@@ -173,12 +173,12 @@ const NO_JSON = [
   '{"a":"\t"}',
 ];
 
-test("nothing at all is an object without members", () => {
+test("an empty body is an object without members", () => {
   assert.equal(parseJson("").size, 0);
 });
 
 for (const json of [...NO_JSON, '{"a":"\\x41"}', '{"a"}', "a=1", "// a\n{}", "undefined", '{"a":1}\u00a0']) {
-  test(`${JSON.stringify(json)} is refused: it is no JSON`, () =>
+  test(`${JSON.stringify(json)} is refused: it is not JSON`, () =>
     assert.throws(() => parseJson(json), {
       ...malformed,
       message: /^The body is not valid JSON: expected .+ at line \d+, column \d+\.$/,
@@ -205,7 +205,7 @@ const REPEATED: [json: string, name: string][] = [
 ];
 
 for (const [json, name] of REPEATED) {
-  test(`a name given twice is found in ${json}`, () =>
+  test(`a duplicate name is found in ${json}`, () =>
     assert.throws(() => parseJson(json), refusesRepeat(name)));
 }
 
@@ -215,7 +215,7 @@ const unicode = (text: string) =>
     (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, "0")}`,
   ).join("");
 
-test("a name given twice in JSON is found in any spelling, whatever stands around it", () =>
+test("a duplicate name in JSON is found in any spelling and position", () =>
   holds(
     fc.property(object, fc.nat(7), fc.nat(8), fc.boolean(), (members, at, to, encoded) => {
       fc.pre(members.length > 0);
@@ -238,11 +238,11 @@ const DIFFERENT = [
 ];
 
 for (const json of DIFFERENT) {
-  test(`no name is given twice in ${json}`, () =>
+  test(`no duplicate name is found in ${json}`, () =>
     assert.deepEqual(Object.fromEntries(parseJson(json)), JSON.parse(json)));
 }
 
-test("names that objects have of their own are plain names, and change no object", () => {
+test("names of Object.prototype are ordinary field names and change no object", () => {
   const json = parseJson(
     '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"a":1}',
   );
@@ -255,7 +255,7 @@ test("names that objects have of their own are plain names, and change no object
   assert.equal("polluted" in Object, false);
 });
 
-test("a field that was not given is not there, whatever objects inherit", () => {
+test("a missing field is absent, even if objects inherit its name", () => {
   for (const fields of [parseJson("{}"), parseForm("")]) {
     for (const name of TROUBLESOME) {
       assert.equal(fields.has(name), false);
@@ -264,7 +264,7 @@ test("a field that was not given is not there, whatever objects inherit", () => 
   }
 });
 
-test("UTF-8 is decoded, and what is none is malformed", () => {
+test("UTF-8 is decoded, and invalid UTF-8 is malformed", () => {
   for (const each of ["", "plain", "é日本語😀", "\u0000", "\uffff"]) {
     assert.equal(decodeUtf8(Buffer.from(each)), each);
   }

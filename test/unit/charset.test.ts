@@ -5,7 +5,7 @@ import { toContentType, withCharset } from "../../src/core/files/charset.ts";
 
 const PLAIN = Buffer.from("plain");
 const KANJI = Buffer.from([0x93, 0xfa, 0x96, 0x7b]);
-/** Japanese mail: characters come in by an escape. */
+/** Japanese mail in ISO-2022-JP, which switches character sets by escape sequences. */
 const ESCAPED = Buffer.from("\u001b$BF|K\\\u001b(B");
 const WIDE = Buffer.from("wide", "utf16le");
 

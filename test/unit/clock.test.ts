@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock, toSeconds } from "../../src/util/clock.ts";
 
-test("a time is shown as the whole second that it lies in", () => {
+test("a time is truncated to whole seconds", () => {
   assert.equal(toSeconds(0), 0);
   assert.equal(toSeconds(999), 0);
   assert.equal(toSeconds(1000), 1);

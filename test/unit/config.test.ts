@@ -5,19 +5,19 @@ import { OperatorError } from "../../src/errors.ts";
 import { SETTINGS } from "./settings.ts";
 
 for (const [name, { read, fallback, form, good, bad }] of Object.entries(SETTINGS)) {
-  test(`${name} is ${JSON.stringify(fallback)} where it is unset or empty`, () => {
+  test(`${name} defaults to ${JSON.stringify(fallback)} when unset or empty`, () => {
     assert.deepEqual(read(readConfig({})), fallback);
     assert.deepEqual(read(readConfig({ [name]: undefined })), fallback);
     assert.deepEqual(read(readConfig({ [name]: "" })), fallback);
   });
 
   for (const [text, value] of good) {
-    test(`${name} may be ${JSON.stringify(text)}`, () =>
+    test(`${name} accepts ${JSON.stringify(text)}`, () =>
       assert.deepEqual(read(readConfig({ [name]: text })), value));
   }
 
   for (const text of bad) {
-    test(`${name} may not be ${JSON.stringify(text)}, and the error says what it must be`, () => {
+    test(`${name} refuses ${JSON.stringify(text)}, and the error says what it accepts`, () => {
       assert.throws(
         () => readConfig({ [name]: text }),
         (error) => error instanceof OperatorError && error.message === `${name} must be ${form}.`,
@@ -26,7 +26,7 @@ for (const [name, { read, fallback, form, good, bad }] of Object.entries(SETTING
   }
 }
 
-test("a setting changes nothing but itself", () => {
+test("a setting changes nothing but its own value", () => {
   const plain = readConfig({});
   for (const [name, { good }] of Object.entries(SETTINGS)) {
     const config = readConfig({ [name]: good[0]![0] });
@@ -37,7 +37,7 @@ test("a setting changes nothing but itself", () => {
 });
 
 for (const host of ["0.0.0.0", "::", "0", "0.0", "0x0", "::0", "0:0:0:0:0:0:0:0", "::ffff:0.0.0.0"]) {
-  test(`the host ${host} wants PARLEY_PUBLIC_URL, because links need an address`, () => {
+  test(`the host ${host} requires PARLEY_PUBLIC_URL, because links need an address`, () => {
     for (const PARLEY_PUBLIC_URL of [undefined, ""]) {
       assert.throws(
         () => readConfig({ PARLEY_HOST: host, PARLEY_PUBLIC_URL }),
@@ -74,7 +74,7 @@ for (const [host, url, exposed] of EXPOSED) {
     assert.equal(isExposed(readConfig({ PARLEY_HOST: host, PARLEY_PUBLIC_URL: url })), exposed));
 }
 
-test("an error of a setting does not repeat its value, which may be a secret", () => {
+test("an error about a setting does not contain its value, which may be secret", () => {
   assert.throws(
     () => readConfig({ PARLEY_SECRET: "hunter2" }),
     (error: Error) => !error.message.includes("hunter2"),
@@ -87,7 +87,7 @@ const JWT = {
   PARLEY_JWT_JWKS_URL: "https://login.example/realm/keys?v=1",
 };
 
-test("signed tokens are taken where issuer, audience and key set are set, and only together", () => {
+test("signed tokens need issuer, audience and key set together", () => {
   assert.equal(readConfig({}).jwt, null);
   const [issuer, audience, keySetUrl] = Object.values(JWT);
   assert.deepEqual(readConfig(JWT).jwt, { issuer, audience, keySetUrl });
@@ -101,7 +101,7 @@ test("signed tokens are taken where issuer, audience and key set are set, and on
   }
 });
 
-test("a key set is fetched over https, and on this machine also over http", () => {
+test("a key set is fetched over https, or over http on loopback", () => {
   for (const url of ["http://127.0.0.1:8000/keys", "http://localhost/keys", "http://[::1]:1/keys"]) {
     assert.equal(readConfig({ ...JWT, PARLEY_JWT_JWKS_URL: url }).jwt?.keySetUrl, url);
   }
@@ -121,7 +121,7 @@ test("a key set is fetched over https, and on this machine also over http", () =
   }
 });
 
-test("a scanner has an address, and limits that other settings give it", () => {
+test("a scanner has an address, and limits from other settings", () => {
   const address = { host: "clamav.internal", port: 3310 };
   const PARLEY_SCAN = "clamd://clamav.internal:3310";
   const usual = { address, passUnscanned: false, maxBytes: 104_857_600, timeoutMs: 30_000, atOnce: 10 };
@@ -153,7 +153,7 @@ test("previews have a folder and a size", () => {
   assert.equal(readConfig({ PARLEY_PREVIEW_CACHE_SIZE: "2MB" }).previews, null);
 });
 
-test("all limits but those that can be switched off are always on", () => {
+test("every limit is on unless its setting can switch it off", () => {
   const canBeOff = [
     ...["maxFileBytes", "userQuotaBytes", "filesPerDay", "maxContacts", "maxTokens", "maxWebhooks"],
     "minAppendBytes",
@@ -168,11 +168,11 @@ test("all limits but those that can be switched off are always on", () => {
   }
 });
 
-test("the settings cannot be changed once they are read", () => {
+test("the settings are frozen once read", () => {
   assert.ok(Object.isFrozen(readConfig({})));
 });
 
-test("only variables that begin with PARLEY_ and are no settings are unknown", () => {
+test("only PARLEY_ variables that are not settings are reported as unknown", () => {
   const known = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, "x"]));
   assert.deepEqual(
     unknownSettings({ ...known, PATH: "/bin", HOME: "/root", XPARLEY_PORT: "1", parley_port: "1" }),

@@ -1,4 +1,4 @@
-// The style sheets of the console take each size and colour from the scale of console/src/ui/base.css.
+// Checks that the console's style sheets take every size and colour from the scale of console/src/ui/base.css.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,10 +8,10 @@ const ROOT = join(import.meta.dirname, "../../console/src");
 const SCALE = "ui/base.css";
 
 const SPACE = /^(?:0|auto|inherit|\d+dvh|var\(--space-\d\))$/;
-/** A room that follows from the size of something else. */
+/** A space derived from the size of something else. */
 const DERIVED = /^calc\(.*var\(--.*\)$/;
 
-/** What each property accepts. */
+/** The values that each property accepts. */
 const RULES: readonly [property: RegExp, isOnScale: (value: string) => boolean][] = [
   [/^font-size$/, (value) => /^(?:inherit|var\(--text-\w+\))$/.test(value)],
   [/^font-weight$/, (value) => /^(?:inherit|var\(--weight-\w+\))$/.test(value)],
@@ -28,7 +28,7 @@ const RULES: readonly [property: RegExp, isOnScale: (value: string) => boolean][
 ];
 const COLOUR = /#[\da-f]{3,8}\b|\b(?:rgb|hsl)a?\(/i;
 
-/** The parts between the spaces that are in no brackets. */
+/** Splits at spaces outside of brackets. */
 function splitParts(value: string): string[] {
   const parts = [""];
   let depth = 0;
@@ -54,7 +54,7 @@ function complaints(css: string, isScale = false): string[] {
   return found;
 }
 
-test("style sheets of the console set no size and no colour that is not on the scale", () => {
+test("style sheets of the console use only sizes and colours of the scale", () => {
   const names = globSync("**/*.css", { cwd: ROOT });
   assert.ok(names.length > 15, names.join());
   const found = names.flatMap((name) =>
@@ -63,7 +63,7 @@ test("style sheets of the console set no size and no colour that is not on the s
   assert.deepEqual(found, []);
 });
 
-test("each rule of the scale fires", () => {
+test("each rule of the scale detects a violation", () => {
   for (const declaration of [
     "font-size: 13px",
     "font-weight: 600",

@@ -4,7 +4,7 @@ import { chooseCoding } from "../../src/http/protocol/content-codings.ts";
 
 const OFFERED = ["br", "gzip"];
 
-test("the content coding that a client prefers is chosen, and of equal ones the first that is offered", () => {
+test("the client's preferred content coding is chosen, and the first offered among equal ones", () => {
   for (const [accepted, chosen] of [
     ["gzip, deflate, br, zstd", "br"],
     ["gzip", "gzip"],
@@ -22,7 +22,7 @@ test("the content coding that a client prefers is chosen, and of equal ones the 
     assert.equal(chooseCoding(accepted, OFFERED), chosen, accepted);
 });
 
-test("a client that wants none gets none", () => {
+test("a client that accepts no coding gets none", () => {
   for (const accepted of [
     "",
     " ",

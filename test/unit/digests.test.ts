@@ -7,7 +7,7 @@ import { holds } from "../support/property.ts";
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest();
 
-test("a digest that was written is read back, alone or among others, and fits its bytes alone", () =>
+test("a digest round-trips, alone or among others, and matches only its bytes", () =>
   holds(
     fc.property(
       fc.uint8Array(),
@@ -22,7 +22,7 @@ test("a digest that was written is read back, alone or among others, and fits it
     ),
   ));
 
-test("no digest is nothing to check", () => {
+test("without a digest nothing is checked", () => {
   assert.equal(parseDigest(undefined), undefined);
 });
 
@@ -38,7 +38,7 @@ for (const header of [
   `sha-256=:${"A".repeat(43)}=`,
   `sha-256=:${"*".repeat(43)}=:`,
 ]) {
-  test(`${JSON.stringify(header)} is refused: a digest that is not checked would be ignored in silence`, () => {
+  test(`${JSON.stringify(header)} is refused: an unsupported digest must not be ignored silently`, () => {
     assert.throws(() => parseDigest(header), { code: "invalid_parameter", param: "Content-Digest" });
   });
 }

@@ -43,7 +43,7 @@ for (const text of REFUSED) {
     assert.throws(() => decodeWords(text), { code: "malformed_body", message: /RFC 2047.*UTF-8/ }));
 }
 
-test("a name comes back from words that cut it at any byte", () =>
+test("a name round-trips through encoded words cut at any byte", () =>
   holds(
     fc.property(
       fc.string({ unit: "grapheme", minLength: 1 }),

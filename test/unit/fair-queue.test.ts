@@ -1,9 +1,9 @@
-// A queue whose turns go round between owners.
+// A queue that takes turns between owners.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FairQueue } from "../../src/util/fair-queue.ts";
 
-/** The owners of all that waits, in the order of their turns. */
+/** Returns the owners of all waiting entries, in the order of their turns. */
 function drain(queue: FairQueue<string>): string {
   const order: string[] = [];
   for (let next = queue.take(); next; next = queue.take()) order.push(next);
@@ -16,15 +16,15 @@ const filled = (owners: string, cost: (owner: string) => number) => {
   return queue;
 };
 
-test("turns go round between owners, however many each has", () => {
+test("owners take turns, however many entries each has", () => {
   assert.equal(drain(filled("aaaabbc", () => 1)), "abcabaa");
 });
 
-test("a dear entry takes as many turns as it costs, and is not overtaken for ever", () => {
+test("an expensive entry takes turns by its cost and is not overtaken for ever", () => {
   assert.equal(drain(filled("DDcccccccc", (owner) => (owner === "D" ? 3 : 1))), "ccDcccDccc");
 });
 
-test("a newcomer waits for no backlog, and has no credit from when it had nothing to do", () => {
+test("a new owner does not wait for a backlog and gets no credit for idle time", () => {
   const queue = filled("aaaaaaaa", () => 10);
   queue.take();
   queue.take();
@@ -44,7 +44,7 @@ test("entries of one owner keep their order", () => {
   assert.equal(drain(queue), "123");
 });
 
-test("an owner has a share, all together have a limit, and what is taken makes room", () => {
+test("the queue limits entries per owner and in all, and taking one makes room", () => {
   const queue = new FairQueue<string>({ each: 2, all: 3 });
   const add = (owner: string) => queue.add(owner, owner, 1);
   assert.deepEqual([add("a"), add("a"), add("a")], [true, true, false]);

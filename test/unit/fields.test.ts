@@ -28,7 +28,7 @@ const ID = "con_01h455vb4pex5vsknk084sn02q";
 const fields = (given: Record<string, unknown>) => new Map(Object.entries(given));
 const limit = pageFields("con").limit;
 
-/** A URL of so many characters. */
+/** Returns a URL of this length. */
 const url = (length: number, fill = "x") => `https://a.example/${fill.repeat(length - 18)}`;
 
 const ACCEPTED: Record<string, { field: Field<unknown>; values: unknown[] }> = {
@@ -76,7 +76,7 @@ const ACCEPTED: Record<string, { field: Field<unknown>; values: unknown[] }> = {
 
 for (const [name, { field, values }] of Object.entries(ACCEPTED)) {
   for (const value of values) {
-    test(`${name} takes ${JSON.stringify(value).slice(0, 50)} as it is`, () => {
+    test(`${name} accepts ${JSON.stringify(value).slice(0, 50)} unchanged`, () => {
       assert.deepEqual(readFields({ [name]: field }, fields({ [name]: value })), { [name]: value });
     });
   }
@@ -94,23 +94,23 @@ function fits(schema: Field<unknown>["schema"], value: unknown): boolean {
 }
 
 for (const [name, { field, values }] of Object.entries(ACCEPTED)) {
-  test(`the schema of ${name} takes what the field takes`, () => {
+  test(`the schema of ${name} accepts what the field accepts`, () => {
     for (const value of values) assert.ok(fits(field.schema, value), JSON.stringify(value));
   });
 }
 
-test("an id that is only looked up may be any text", () => {
+test("an id used only for lookup may be any text", () => {
   for (const value of ["", "no id", ID, "x".repeat(10_000)])
     assert.equal(reference("cnv").parse(value), value);
 });
 
-test("an empty display_name is none", () => assert.equal(displayName.parse(""), null));
+test("an empty display_name means none", () => assert.equal(displayName.parse(""), null));
 
-test("bidi controls are taken out of a filename", () => assert.equal(filename.parse("a\u202eb"), "ab"));
+test("bidi controls are removed from a filename", () => assert.equal(filename.parse("a\u202eb"), "ab"));
 
-test("a flag is set by 1", () => assert.equal(flag.parse("1"), true));
+test("a flag is set by the value 1", () => assert.equal(flag.parse("1"), true));
 
-test("a choice is true or false", () => {
+test("a boolean is true or false", () => {
   for (const value of [true, false]) {
     assert.equal(trueOrFalse.parse(value), value);
     assert.equal(trueOrFalse.fromText?.(String(value)), value);
@@ -224,24 +224,24 @@ for (const [name, { field, accepts, values }] of Object.entries(REFUSED)) {
 
 const contact = { username, phone_number: phoneNumber, display_name: optional(displayName) };
 
-test("fields that are all there are read by their names", () => {
+test("present fields are read by name", () => {
   const given = { display_name: "Ada", phone_number: "123", username: "ada" };
   assert.deepEqual(readFields(contact, fields(given)), given);
 });
 
-test("an optional field that is missing is not among the fields", () => {
+test("a missing optional field is left out", () => {
   const read = readFields(contact, fields({ username: "ada", phone_number: "123" }));
   assert.equal(Object.hasOwn(read, "display_name"), false);
 });
 
-test("an optional field that is there is checked", () => {
+test("a present optional field is validated", () => {
   assert.throws(
     () => readFields(contact, fields({ username: "ada", phone_number: "123", display_name: 1 })),
     { code: "invalid_parameter", param: "display_name" },
   );
 });
 
-test("a required field that is missing is named, with what it must be", () => {
+test("a missing required field is named, with what it accepts", () => {
   assert.throws(() => readFields(contact, fields({ username: "ada" })), {
     name: "ParleyError",
     code: "missing_parameter",
@@ -251,7 +251,7 @@ test("a required field that is missing is named, with what it must be", () => {
   });
 });
 
-test("a required field that is null is not missing but refused", () => {
+test("null for a required field is refused as invalid, not as missing", () => {
   assert.throws(() => readFields(contact, fields({ username: null, phone_number: "123" })), {
     code: "invalid_parameter",
     param: "username",
@@ -268,7 +268,7 @@ for (const name of [
   "toString",
   "hasOwnProperty",
 ]) {
-  test(`the unknown field ${JSON.stringify(name)} is named, with those that are accepted`, () => {
+  test(`the unknown field ${JSON.stringify(name)} is named, with the accepted fields`, () => {
     const given = new Map([
       ["username", "ada"],
       ["phone_number", "123"],
@@ -285,7 +285,7 @@ for (const name of [
   });
 }
 
-test("where no field is accepted, that is said", () => {
+test("a request without fields says that it accepts none", () => {
   assert.deepEqual(readFields({}, new Map()), {});
   assert.throws(() => readFields({}, fields({ a: "1" })), {
     code: "unknown_parameter",
@@ -293,7 +293,7 @@ test("where no field is accepted, that is said", () => {
   });
 });
 
-test("a field that is in the wrong place is refused for that place", () => {
+test("a field in the wrong place is refused for that place", () => {
   for (const [shape, list] of [
     [{}, "No fields are accepted in the query."],
     [{ username }, "Accepted fields in the query: username."],
@@ -304,7 +304,7 @@ test("a field that is in the wrong place is refused for that place", () => {
   }
 });
 
-test("a nullable field takes null as none, and is as required as it was", () => {
+test("a nullable field reads null as none, and stays required", () => {
   const field = nullable(username);
   assert.equal(field.parse(null), null);
   assert.equal(field.parse("ada"), "ada");
@@ -315,12 +315,12 @@ test("a nullable field takes null as none, and is as required as it was", () => 
 
 const page = (given: Record<string, unknown>) => toPageRequest(readFields(pageFields("con"), fields(given)));
 
-test("a page has 10 items unless its limit says otherwise", () => {
+test("a page has 10 items by default", () => {
   assert.equal(page({}).limit, 10);
   assert.equal(page({ limit: "3" }).limit, 3);
 });
 
-test("a page takes one cursor of its own kind", () => {
+test("a page accepts one cursor of its own kind", () => {
   assert.deepEqual(page({ starting_after: ID }), { cursor: ID, newer: false, limit: 10 });
   assert.deepEqual(page({ ending_before: ID, limit: "1" }), { cursor: ID, newer: true, limit: 1 });
   for (const name of ["starting_after", "ending_before"]) {
@@ -340,7 +340,7 @@ test("a page refuses two cursors", () => {
   });
 });
 
-/** Code points that leave no mark, as the pages of the Unicode standard list them: first and last of each range. */
+/** Invisible code points, as listed by the Unicode standard: first and last of each range. */
 const INVISIBLE: [first: number, last: number][] = [
   ...([0x20, 0xa0, 0xad, 0x34f, 0x61c, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x2800, 0x3000] as const).map(
     (point): [number, number] => [point, point],
@@ -364,7 +364,7 @@ const invisible = fc
   .map((point) => String.fromCodePoint(point));
 const invisibles = fc.array(invisible, { maxLength: 20 }).map((all) => all.join(""));
 
-test("a new username has a visible character, wherever it stands among invisible ones", () =>
+test("a new username needs a visible character, anywhere among invisible ones", () =>
   holds(
     fc.property(
       invisibles,
@@ -379,7 +379,7 @@ test("a new username has a visible character, wherever it stands among invisible
     ),
   ));
 
-test("lists of names are separated by commas or spaces, or come as an array; each name must be known", () => {
+test("lists of names are separated by commas or spaces, or arrays, and refuse unknown names", () => {
   const known = ["a", "b", "c"] as const;
   for (const value of ["a,c", "c,a", "a c", " a , c ", "a,\tc", "a,c,a", ["c", "a"]])
     assert.deepEqual(someOf(known, value), ["a", "c"], JSON.stringify(value));

@@ -6,7 +6,7 @@ import { decodeUtf8 } from "../../src/http/protocol/bodies.ts";
 import type { BodyReader } from "../../src/http/protocol/body-reader.ts";
 import { MultipartReader } from "../../src/http/protocol/multipart.ts";
 
-// What was found once stays found.
+// Regression tests for faults found once by fuzzing and corpora.
 
 function reader(chunks: string[], maxHeaderBytes: number): MultipartReader {
   const left = chunks.map((chunk) => Buffer.from(chunk));
@@ -14,7 +14,7 @@ function reader(chunks: string[], maxHeaderBytes: number): MultipartReader {
   return new MultipartReader(source, "b", maxHeaderBytes);
 }
 
-test("whether a header block fits does not depend on where the network cuts it", async () => {
+test("the limit of a header block does not depend on chunk boundaries", async () => {
   const head = 'Content-Disposition: form-data; name="a"';
   for (let cut = 1; cut <= 4; cut++) {
     const text = `--b\r\n${head}\r\n\r\nx\r\n--b--`;
@@ -24,7 +24,7 @@ test("whether a header block fits does not depend on where the network cuts it",
   }
 });
 
-test("a backslash before a line separator is a character of the name", async () => {
+test("a backslash before a line separator is part of the name", async () => {
   const part = await reader(
     [`--b\r\nContent-Disposition: form-data; name="a"; filename="x\\\u2028y"\r\n\r\n\r\n--b--`],
     200,
@@ -32,11 +32,11 @@ test("a backslash before a line separator is a character of the name", async () 
   assert.equal(part?.filename, "x\\\u2028y");
 });
 
-test("a byte order mark is a character like any other", () => {
+test("a byte order mark is an ordinary character", () => {
   assert.equal(decodeUtf8(Buffer.from("\ufeffa=1")), "\ufeffa=1");
 });
 
-test("a public URL with an empty query or fragment is refused, and so is one with a password", () => {
+test("a public URL with a query or fragment, even empty, or a password is refused", () => {
   for (const url of ["https://a.example/?", "https://a.example/#", "https://:pw@a.example"]) {
     assert.throws(() => readConfig({ PARLEY_PUBLIC_URL: url }), /PARLEY_PUBLIC_URL must be/);
   }
@@ -48,7 +48,7 @@ test("an origin that no browser sends is refused", () => {
   }
 });
 
-test("a name without an extension tells no type", async () => {
+test("a name without an extension implies no type", async () => {
   for (const name of ["png", "Doc", ".mp4"]) {
     assert.equal(await detectType(new Uint8Array(0), undefined, name), "application/octet-stream", name);
   }

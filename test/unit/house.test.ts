@@ -1,4 +1,4 @@
-// The rules of the house on the sources as they are, and proof for each rule that it fires.
+// Checks the rules of the house on the sources, and that each rule can fail.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
@@ -33,26 +33,26 @@ function holds(title: string, rule: house.Rule): void {
   });
 }
 
-// `expected` are the places ("path:line") at which the rule fires, in any order.
+// Asserts that the rule fails exactly at `expected` ("path:line"), in any order.
 function fires(rule: house.Rule, files: Files, ...expected: string[]): string[] {
   const found = rule(house.readModules(new Map(Object.entries(files))));
   assert.deepEqual(found.map((line) => line.split(" ")[0]).sort(), expected.sort());
   return found;
 }
 
-// The same of one file; a line stands for the place in it, and none for silence.
+// Asserts the same for one file, at `line` or not at all.
 function sees(rule: house.Rule, path: string, text: string, line?: number): string[] {
   return fires(rule, { [path]: text }, ...(line === undefined ? [] : [`${path}:${line}`]));
 }
 
-test("the sources are found, so that the rules have something to judge", () => {
+test("the rules of the house find all sources", () => {
   const paths = [...readSources().keys()];
   for (const path of ["src/main.ts", "src/app.ts", "test/support/house.ts", "test/unit/house.test.ts"]) {
     assert.ok(paths.includes(path), path);
   }
 });
 
-test("a source that cannot be parsed is named", () => {
+test("a source with a syntax error is named", () => {
   assert.throws(
     () => house.readModules(new Map([["src/a.ts", "let let = ;"]])),
     /src\/a\.ts cannot be parsed/,
@@ -61,7 +61,7 @@ test("a source that cannot be parsed is named", () => {
 
 holds("imports only go down", house.directions);
 
-test("directions: what each room may import", () => {
+test("directions: each folder imports only what it may", () => {
   const good = {
     "src/main.ts": 'import { run } from "./cli/run.ts";',
     "src/cli/run.ts": 'import { createApp } from "../app.ts"; import page from "../../package.json";',
@@ -80,7 +80,7 @@ test("directions: what each room may import", () => {
   fires(house.directions, good);
 });
 
-test("directions: up, sideways and out", () => {
+test("directions: imports upwards, sideways and outwards", () => {
   sees(house.directions, "src/db/a.ts", '\nimport { a } from "../core/a.ts";', 2);
   for (const [from, to] of [
     ["src/db/queries/a.ts", "../engines/sqlite/b.ts"],
@@ -105,13 +105,13 @@ test("directions: up, sideways and out", () => {
   sees(house.directions, "src/attic/a.ts", "", 1);
 });
 
-test("directions: the console calls the client, and its text imports nothing", () => {
+test("directions: the console imports the client, and its texts import nothing", () => {
   const jsx = 'export function A() {\n  return <p>import x from "../../src/app.ts"</p>;\n}';
   const calls = `import { P } from "../../client/src/index.ts"; import "preact";\n${jsx}`;
   sees(house.directions, "console/src/a.tsx", calls);
 });
 
-test("directions: every way to import counts, comments and strings do not", () => {
+test("directions: every form of import counts, comments and strings do not", () => {
   for (const way of [
     'import type { A } from "../core/a.ts";',
     'import { type A } from "../core/a.ts";',
@@ -136,7 +136,7 @@ test("directions: every way to import counts, comments and strings do not", () =
   sees(house.directions, "src/db/a.ts", quiet.join("\n"));
 });
 
-test("directions: config and blobs reach some rooms as types only", () => {
+test("directions: config and blobs may import some folders as types only", () => {
   for (const path of ["src/http/a.ts", "src/core/a.ts", "src/jobs/a.ts"]) {
     sees(house.directions, path, 'import type { Config } from "../config/settings.ts";');
     const [told] = sees(house.directions, path, 'import { config } from "../config/settings.ts";', 1);
@@ -151,7 +151,7 @@ test("directions: config and blobs reach some rooms as types only", () => {
 
 holds("a subject imports only subjects below it", house.subjects);
 
-test("subjects: up, and outside of all", () => {
+test("subjects: imports upwards and from outside of all subjects", () => {
   sees(house.subjects, "src/core/groups/a.ts", 'import { a } from "../messages/b.ts"; import "./c.ts";');
   sees(house.subjects, "src/core/messages/a.ts", '\nimport type { A } from "../groups/b.ts";', 2);
   sees(house.subjects, "src/db/queries/record/a.ts", 'import { a } from "../people/b.ts";', 1);
@@ -160,7 +160,7 @@ test("subjects: up, and outside of all", () => {
 
 holds("folders of routes and tests have the names of subjects", house.subjectNames);
 
-test("subjectNames: a folder of another name", () => {
+test("subjectNames: a folder without a subject's name", () => {
   sees(house.subjectNames, "test/http/messages/a.test.ts", "");
   sees(house.subjectNames, "test/http/a.test.ts", "");
   sees(house.subjectNames, "test/http/mails/a.test.ts", "", 1);
@@ -184,7 +184,7 @@ for (const [layer, most] of [
 
 holds("database, file system and web server are imported in their rooms only", house.packages);
 
-test("packages: in their rooms and outside", () => {
+test("packages: only in their folders", () => {
   const files = 'import { open } from "node:fs/promises"; import "node:path";';
   for (const [path, text] of [
     ["src/db/engines/sqlite/a.ts", 'import { DatabaseSync } from "node:sqlite";'],
@@ -212,7 +212,7 @@ test("packages: in their rooms and outside", () => {
 
 holds("the client stands alone", house.clientAlone);
 
-test("clientAlone: no package, nothing of the server, and what is Node's only when it is needed", () => {
+test("clientAlone: no packages, no server code, and Node modules only on demand", () => {
   fires(house.clientAlone, {
     "client/src/upload.ts": 'import { a } from "./form.ts"; const { f } = await import("./node-files.ts");',
     "client/src/node-files.ts": 'import { stat } from "node:fs/promises";',
@@ -224,7 +224,7 @@ test("clientAlone: no package, nothing of the server, and what is Node's only wh
 
 holds("the acceptance suite loads nothing of src", house.blackBox);
 
-test("blackBox: itself or through a helper", () => {
+test("blackBox: imports of the server directly or through a helper", () => {
   const path = "test/acceptance/a.test.ts";
   sees(house.blackBox, path, 'import { start } from "../helper.ts"; import "../../src/app.ts";', 1);
   sees(house.blackBox, "test/http/a.test.ts", 'import "../../src/app.ts";');
@@ -235,7 +235,7 @@ test("blackBox: itself or through a helper", () => {
 
 holds("only main uses the process's environment, arguments, exit and signals", house.processGlobals);
 
-test("processGlobals: by whatever name they are reached", () => {
+test("processGlobals: under any name", () => {
   for (const use of [
     "process.env.HOME;",
     "f(process.argv[2]);",
@@ -256,7 +256,7 @@ test("processGlobals: by whatever name they are reached", () => {
 
 holds("the time is read by main, app, the commands and the clock alone", house.clockReaders);
 
-test("clockReaders: called or handed on", () => {
+test("clockReaders: called or passed on", () => {
   sees(house.clockReaders, "src/core/a.ts", "const f = () =>\n  Date.now();", 2);
   sees(house.clockReaders, "src/http/a.ts", "f({ clock: Date.now });", 1);
   sees(house.clockReaders, "src/jobs/a.ts", "const { now } = Date;", 1);
@@ -267,7 +267,7 @@ test("clockReaders: called or handed on", () => {
 
 holds("neither time nor chance is read while a file loads", house.loadTimeCalls);
 
-test("loadTimeCalls: at the top level, and not in functions", () => {
+test("loadTimeCalls: at the top level but not inside functions", () => {
   const at = (text: string, line?: number) => sees(house.loadTimeCalls, "src/util/a.ts", text, line);
   for (const call of [
     "Date.now()",
@@ -288,7 +288,7 @@ test("loadTimeCalls: at the top level, and not in functions", () => {
 
 holds("nothing is left to do in a comment", house.leftNotes);
 
-test("leftNotes: in comments of every kind, and not in strings", () => {
+test("leftNotes: in any comment but not in strings", () => {
   sees(house.leftNotes, "src/a.ts", "\nf(); // TODO: more", 2);
   sees(house.leftNotes, "test/a.ts", "/*\n * FIXME\n */", 2);
   sees(house.leftNotes, "bench/a.ts", "interface A {\n  // XXX\n  a: string;\n}", 2);
@@ -297,7 +297,7 @@ test("leftNotes: in comments of every kind, and not in strings", () => {
 
 holds("a name that files of the console share has one meaning", house.sharedNames);
 
-test("sharedNames: exported by one of two, and declared outside of functions", () => {
+test("sharedNames: two declarations, one exported, outside of functions", () => {
   const ofTwo = (one: string, other: string, ...expected: string[]) =>
     fires(house.sharedNames, { "console/src/a.ts": one, "console/src/b/c.tsx": other }, ...expected);
   const both = ["console/src/a.ts:2", "console/src/b/c.tsx:1"];

@@ -25,7 +25,7 @@ const randomly = (bytes: Uint8Array): void => void randomFillSync(bytes);
 const allOnes = (bytes: Uint8Array): void => void bytes.fill(0xff);
 const allZeros = (bytes: Uint8Array): void => void bytes.fill(0);
 
-/** The parts of the UUIDv7 inside an id, as RFC 9562 lays them out. */
+/** Decodes the UUIDv7 inside an id, by the layout of RFC 9562. */
 function decode(id: string) {
   let uuid = 0n;
   for (const digit of id.slice(4)) uuid = uuid * 32n + BigInt(ALPHABET.indexOf(digit));
@@ -40,7 +40,7 @@ function decode(id: string) {
   };
 }
 
-test("an id is its kind and 26 characters of base 32 that hold a UUIDv7 of the clock's time", () =>
+test("an id is its kind and a UUIDv7 of the clock's time in base 32", () =>
   holds(
     fc.property(fc.constantFrom(...KINDS), fc.integer({ min: 0, max: LATEST }), (kind, now) => {
       const id = createIds(() => now, randomly)(kind);
@@ -50,20 +50,20 @@ test("an id is its kind and 26 characters of base 32 that hold a UUIDv7 of the c
     }),
   ));
 
-test("what an id says beside the time comes from the random source", () => {
+test("the random bits of an id come from the random source", () => {
   const { counter, random } = decode(createIds(() => NOW, allOnes)("con"));
   assert.deepEqual({ counter, random }, { counter: 2 ** 25 - 1, random: 2 ** 48 - 1 });
   const zero = decode(createIds(() => NOW, allZeros)("con"));
   assert.deepEqual({ counter: zero.counter, random: zero.random }, { counter: 0, random: 0 });
 });
 
-test("random bytes are used for one id and never again", () => {
+test("random bytes are used for one id only", () => {
   const newId = createIds(() => NOW, randomly);
   const seen = new Set(Array.from({ length: 10_000 }, () => decode(newId("con")).random));
   assert.equal(seen.size, 10_000);
 });
 
-test("each millisecond starts at another count", () => {
+test("each millisecond starts with another count", () => {
   let now = NOW;
   const newId = createIds(() => now++, randomly);
   const seen = new Set(Array.from({ length: 100 }, () => decode(newId("con")).counter));
@@ -90,7 +90,7 @@ const step = fc.record({
   ids: fc.integer({ min: 1, max: 400 }),
 });
 
-test("ids are strictly increasing whether the clock goes on, stands still, steps back or jumps", () =>
+test("ids strictly increase while the clock advances, stops, steps back or jumps", () =>
   holds(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       let now = NOW;
@@ -118,9 +118,9 @@ test("ids of different kinds increase together", () => {
   assert.equal(new Set(made).size, made.length);
 });
 
-// 33 million ids: in the long version alone (PARLEY_FAULTS=long).
+// 33 million ids, only in the long version (PARLEY_FAULTS=long).
 if (isLong) {
-  test("when the counter runs over, ids go on in the next millisecond", () => {
+  test("ids continue in the next millisecond when the counter overflows", () => {
     let now = NOW;
     const newId = createIds(() => now, allOnes);
     let before = "";
@@ -137,7 +137,7 @@ if (isLong) {
   });
 }
 
-test("isId accepts what was made, for its own kind alone", () =>
+test("isId accepts generated ids of its own kind only", () =>
   holds(
     fc.property(fc.constantFrom(...KINDS), fc.integer({ min: 0, max: LATEST }), (kind, now) => {
       const id = createIds(() => now, randomly)(kind);
@@ -186,7 +186,7 @@ for (const [accepted, what, id] of FORMS) {
   });
 }
 
-test("the bound of a time sorts behind all ids that are older, and before those of that time and later", () => {
+test("the bound of a time sorts after all older ids and before all others", () => {
   for (const random of [allZeros, allOnes]) {
     for (const time of [0, 1, NOW, LATEST - 1]) {
       const [older, same] = [-1, 0].map((step) => createIds(() => time + step, random)("aud"));
@@ -197,7 +197,7 @@ test("the bound of a time sorts behind all ids that are older, and before those 
   assert.equal(idBound("aud", -1), idBound("aud", 0));
 });
 
-/** Ids that are often equal, neighbours, or the last one of their millisecond. */
+/** Generates ids that are often equal, neighbours, or the last one of their millisecond. */
 const someIds = fc
   .tuple(
     fc.oneof(
@@ -212,7 +212,7 @@ const someIds = fc
   )
   .map(([time, bits]) => idOfBits("msg", time, bits));
 
-test("a later id is the one asked for, or the very next after the last one, well-formed and of its time", () =>
+test("laterId returns the requested id or the next one after the last, well-formed and with its time", () =>
   holds(
     fc.property(someIds, someIds, (id, last) => {
       const later = laterId(id, last);
@@ -228,7 +228,7 @@ test("a later id is the one asked for, or the very next after the last one, well
     2000,
   ));
 
-test("nodes whose clocks differ and go back give one conversation rising ids, never of a time that none of them had", () =>
+test("nodes with differing clocks give one conversation increasing ids with times of their clocks", () =>
   holds(
     fc.property(
       fc.array(fc.integer({ min: -60_000, max: 60_000 }), { minLength: 1, maxLength: 4 }),
@@ -252,7 +252,7 @@ test("nodes whose clocks differ and go back give one conversation rising ids, ne
     ),
   ));
 
-test("after an id of the far future come its neighbours, and times stand still", () => {
+test("ids after one in the far future are its successors, and their time does not advance", () => {
   const future = idOfBits("msg", LATEST - 1, 7n);
   let last = future;
   const newId = createIds(() => NOW, randomly);

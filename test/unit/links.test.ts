@@ -15,7 +15,7 @@ const ORIGIN = "https://parley.example";
 const NOW = 1_700_000_000;
 const [FIRST, SECOND, THIRD] = ["a", "b", "c"].map((each) => each.repeat(32)) as [string, string, string];
 
-/** Links of a service whose clock can be set, in seconds. */
+/** Returns links with a settable clock, in seconds. */
 function service(secrets: string[] = [FIRST], seconds = NOW, carried: CarriedSecret[] = []) {
   let now = seconds;
   const origin = () => ORIGIN;
@@ -31,7 +31,7 @@ function partsOf(url: string) {
   return { expires: query.get("expires")!, signature: query.get("signature")! };
 }
 
-test("a link has the file's id and its name, percent-encoded, behind the server's address", () => {
+test("a link is the server's address with the id and percent-encoded name of the file", () => {
   const { links } = service();
   assert.equal(links.fileAddress(ID, "a b/ü?#%.txt"), `${ORIGIN}/files/${ID}/a%20b%2F%C3%BC%3F%23%25.txt`);
   const url = links.fileUrl(USER, ID, "a b.txt");
@@ -41,7 +41,7 @@ test("a link has the file's id and its name, percent-encoded, behind the server'
   );
 });
 
-test("a name in any script comes back out of the link's path", () =>
+test("a name in any script round-trips through the path of a link", () =>
   holds(
     fc.property(fc.string({ unit: "binary", minLength: 1 }), (name) => {
       const path = service().links.fileAddress(ID, name).slice(`${ORIGIN}/files/${ID}/`.length);
@@ -50,7 +50,7 @@ test("a name in any script comes back out of the link's path", () =>
     }),
   ));
 
-test("the server's address is asked for when a link is made", () => {
+test("the server's address is read when a link is made", () => {
   let origin = "http://before.example";
   const links = createLinks(
     [FIRST],
@@ -108,7 +108,7 @@ test("the number of the window changes exactly when the links do", () =>
     }),
   ));
 
-test("what was signed is valid until it expires, and not from then on", () =>
+test("a signature is valid until its link expires", () =>
   holds(
     fc.property(times, (seconds) => {
       const { links, at } = service();
@@ -130,7 +130,7 @@ test("what was signed is valid until it expires, and not from then on", () =>
     }),
   ));
 
-test("a link that was made while the clock was far ahead is not valid until its time is near", () =>
+test("a link made while the clock was far ahead is invalid until shortly before its time", () =>
   holds(
     fc.property(times, fc.integer({ min: 1, max: 10 ** 9 }), (seconds, ahead) => {
       const { links, at } = service();
@@ -143,7 +143,7 @@ test("a link that was made while the clock was far ahead is not valid until its 
     }),
   ));
 
-test("a link to a file is valid for no other file", () => {
+test("a link to a file is invalid for any other file", () => {
   const { links } = service();
   const { expires, signature } = partsOf(links.fileUrl(USER, ID, "a"));
   assert.ok(links.verify(SUBJECT, expires, signature));
@@ -152,7 +152,7 @@ test("a link to a file is valid for no other file", () => {
   }
 });
 
-test("a link of one user is valid for no other user, nor without one", () => {
+test("a link of one user is invalid for another user and without one", () => {
   const { links } = service();
   const { expires, signature } = partsOf(links.fileUrl(USER, ID, "a"));
   assert.ok(links.verify(SUBJECT, expires, signature));
@@ -160,7 +160,7 @@ test("a link of one user is valid for no other user, nor without one", () => {
     assert.equal(links.verify(subject, expires, signature), false, subject);
 });
 
-test("a link with another expiry is not valid", () => {
+test("a link with another expiry is invalid", () => {
   const { links } = service();
   const { expires, signature } = partsOf(links.fileUrl(USER, ID, "a"));
   const later = String(Number(expires) + HOUR);
@@ -177,7 +177,7 @@ test("a link with another expiry is not valid", () => {
   }
 });
 
-test("an expiry that is no plain number is not valid, even with a signature over it", () => {
+test("an expiry that is not a plain number is invalid, even if signed", () => {
   const sign = (expires: string) =>
     createHmac("sha256", FIRST).update(`file.${USER}.${ID}.${expires}`).digest("base64url");
   const { links } = service();
@@ -200,11 +200,11 @@ test("an expiry that is no plain number is not valid, even with a signature over
   }
 });
 
-test("a link with a character of its signature changed is not valid", () => {
+test("a link with a changed character in its signature is invalid", () => {
   const { links } = service();
   const { expires, signature } = partsOf(links.fileUrl(USER, ID, "a"));
   for (let i = 0; i < signature.length; i++) {
-    // The last of 43 characters holds four bits, so other characters stand for the same bytes.
+    // The last of 43 characters holds only four bits, so several characters decode to the same bytes.
     for (const character of ["A", "B", "_", "é"]) {
       const changed = signature.slice(0, i) + character + signature.slice(i + 1);
       assert.equal(links.verify(SUBJECT, expires, changed), changed === signature, changed);
@@ -212,7 +212,7 @@ test("a link with a character of its signature changed is not valid", () => {
   }
 });
 
-test("a signature that is empty, cut, longer or not ASCII is not valid", () => {
+test("a signature that is empty, cut, too long or not ASCII is invalid", () => {
   const { links } = service();
   const { expires, signature } = partsOf(links.fileUrl(USER, ID, "a"));
   const twoBytes = `é${signature.slice(2)}`;
@@ -237,7 +237,7 @@ test("a signature that is empty, cut, longer or not ASCII is not valid", () => {
   }
 });
 
-test("a secret that came with a move verifies until its time and signs nothing", () => {
+test("a secret from a move verifies until its time and signs nothing", () => {
   const { expires, signature } = partsOf(service([SECOND]).links.fileUrl(USER, ID, "a"));
   const { links, at } = service([FIRST], NOW, [{ secret: SECOND, until: (NOW + 60) * 1000 }]);
   assert.deepEqual(
@@ -250,7 +250,7 @@ test("a secret that came with a move verifies until its time and signs nothing",
   assert.ok(links.verify(SUBJECT, expires, signature));
 });
 
-test("of several secrets the first signs and all verify", () => {
+test("the first of several secrets signs, and all verify", () => {
   const now = service([SECOND, FIRST]).links;
   for (const secret of [FIRST, SECOND]) {
     const { expires, signature } = partsOf(service([secret]).links.fileUrl(USER, ID, "a"));
@@ -261,7 +261,7 @@ test("of several secrets the first signs and all verify", () => {
   assert.equal(service([FIRST]).links.verify(SUBJECT, expires, signature), false);
 });
 
-test("a secret that was taken out verifies no more", () => {
+test("a removed secret no longer verifies", () => {
   const { expires, signature } = partsOf(service([FIRST]).links.fileUrl(USER, ID, "a"));
   assert.equal(service([SECOND, THIRD]).links.verify(SUBJECT, expires, signature), false);
 });

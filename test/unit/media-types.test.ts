@@ -24,14 +24,14 @@ const HEADS: [what: string, head: Buffer, type: string][] = [
 
 for (const [what, head, type] of HEADS) {
   for (const declared of [undefined, "text/html", "image/svg+xml", "text/plain", "image/webp", "nonsense"]) {
-    test(`a file that begins like ${what} is ${type}, declared as ${declared ?? "nothing"}`, async () => {
+    test(`a file that starts like ${what} is ${type}, declared as ${declared ?? "nothing"}`, async () => {
       assert.equal(await detectType(head, declared, "a.html"), type);
       assert.equal(await detectType(head, declared, "a.mp3"), type);
     });
   }
 }
 
-/** A ZIP whose first entry has this name and these bytes. */
+/** Returns a ZIP whose first entry has this name and content. */
 function zip(name: string, content: string): Buffer {
   const header = Buffer.alloc(30);
   header.writeUInt32LE(0x04034b50, 0);
@@ -49,7 +49,7 @@ const OFFICE: [extension: string, type: string][] = [
 ];
 
 for (const [extension, type] of OFFICE) {
-  test(`an office file is ${type} by its name, by what is declared, and by its bytes`, async () => {
+  test(`an office file is ${type} by its name, its declared type and its bytes`, async () => {
     const plain = zip("a.bin", "x");
     for (const head of [NOTHING, plain]) {
       assert.equal(await detectType(head, undefined, `a.${extension}`), type);
@@ -60,18 +60,18 @@ for (const [extension, type] of OFFICE) {
   });
 }
 
-test("a ZIP stays one where what is said of it is no format that is kept in a ZIP", async () => {
+test("a ZIP stays a ZIP unless it is declared or named as a format based on ZIP", async () => {
   for (const said of ["image/png", "text/html", "text/plain", "application/json", "nonsense"]) {
     assert.equal(await detectType(zip("a.bin", "x"), said, "a"), "application/zip");
   }
   assert.equal(await detectType(zip("a.bin", "x"), undefined, "a.png"), "application/zip");
 });
 
-test("a ZIP that is declared as a format of XML is not believed", async () => {
+test("a ZIP declared as an XML format stays a ZIP", async () => {
   assert.equal(await detectType(zip("a.bin", "x"), "application/vnd.mozilla.xul+xml", "a"), UNKNOWN);
 });
 
-test("text is not taken for a binary format because of its first letters", async () => {
+test("text is not mistaken for a binary format because of its first letters", async () => {
   for (const text of [
     "BM is short for a bitmap.",
     "MZ was an engineer of long ago.",
@@ -82,7 +82,7 @@ test("text is not taken for a binary format because of its first letters", async
   }
 });
 
-test("a file of a few bytes is what it is said to be", async () => {
+test("a file of a few bytes has its declared type", async () => {
   assert.equal(await detectType(bytes("BM"), "text/plain", "a"), "text/plain");
   assert.equal(await detectType(bytes("<?xml ?><a/>"), "image/svg+xml", "a.svg"), UNKNOWN);
 });
@@ -94,7 +94,7 @@ const MARKUP = [
 ];
 
 for (const markup of MARKUP) {
-  test(`a file that begins ${JSON.stringify(markup.slice(0, 40))} is ${UNKNOWN}, whatever is said of it`, async () => {
+  test(`a file that starts with ${JSON.stringify(markup.slice(0, 40))} is ${UNKNOWN}, whatever its name and declared type`, async () => {
     for (const declared of [undefined, "text/plain", "image/png", "image/svg+xml"]) {
       assert.equal(await detectType(bytes(markup), declared, "a.png"), UNKNOWN);
     }
@@ -135,7 +135,7 @@ const RUN_BY_BROWSERS = [
 ];
 
 for (const type of RUN_BY_BROWSERS) {
-  test(`a file that is declared as ${type} in any spelling is ${UNKNOWN}`, async () => {
+  test(`a file declared as ${type} in any spelling is ${UNKNOWN}`, async () => {
     for (const declared of [
       type,
       type.toUpperCase(),
@@ -151,7 +151,7 @@ for (const type of RUN_BY_BROWSERS) {
 const RUN_EXTENSIONS = "html htm shtml xhtml xht svg svgz xml xsl xslt rss atom rdf mathml js mjs".split(" ");
 
 for (const extension of RUN_EXTENSIONS) {
-  test(`a file that is named .${extension} and otherwise unknown is ${UNKNOWN}`, async () => {
+  test(`an unknown file named .${extension} is ${UNKNOWN}`, async () => {
     for (const name of [`a.${extension}`, `a.${extension.toUpperCase()}`, `a.txt.${extension}`]) {
       assert.equal(await detectType(NOTHING, undefined, name), UNKNOWN, name);
       assert.equal(await detectType(NOTHING, UNKNOWN, name), UNKNOWN, name);
@@ -172,7 +172,7 @@ const HARMLESS: [declared: string, type: string][] = [
 ];
 
 for (const [declared, type] of HARMLESS) {
-  test(`a declared type ${JSON.stringify(declared.slice(0, 60))} is kept in lower case without parameters`, async () =>
+  test(`a declared type ${JSON.stringify(declared.slice(0, 60))} is stored in lower case without parameters`, async () =>
     assert.equal(await detectType(bytes("plain"), declared, "a.pdf"), type));
 }
 
@@ -200,7 +200,7 @@ const ODD = [
 ];
 
 for (const declared of [...MALFORMED, ...ODD, `text/${"x".repeat(128)}`, `${"x".repeat(128)}/x`]) {
-  test(`a declared type ${JSON.stringify(declared.slice(0, 60))} is malformed and counts for nothing`, async () => {
+  test(`a malformed declared type ${JSON.stringify(declared.slice(0, 60))} is ignored`, async () => {
     assert.equal(await detectType(NOTHING, declared, "a.csv"), "text/csv");
     assert.equal(await detectType(NOTHING, declared, "a"), UNKNOWN);
   });
@@ -223,7 +223,7 @@ const BY_NAME: [filename: string, type: string][] = [
 ];
 
 for (const [filename, type] of BY_NAME) {
-  test(`an unknown file that is named ${filename} is ${type}`, async () => {
+  test(`an unknown file named ${filename} is ${type}`, async () => {
     for (const declared of [undefined, UNKNOWN, "Application/Octet-Stream; a=b"]) {
       assert.equal(await detectType(NOTHING, declared, filename), type);
     }
@@ -254,7 +254,7 @@ const filenames = fc.oneof(
   fc.string({ unit: "grapheme" }),
 );
 
-test("whatever the bytes, the declared type and the name, a type is well-formed and none that browsers run", () =>
+test("any bytes, declared type and name result in a well-formed type that browsers do not run", () =>
   holds(
     fc.asyncProperty(heads, declarations, filenames, async (head, declared, filename) => {
       const type = await detectType(head, declared, filename);
@@ -264,7 +264,7 @@ test("whatever the bytes, the declared type and the name, a type is well-formed 
     2000,
   ));
 
-test("an office document is what it is declared or named as, where the bytes tell only its container", async () => {
+test("an office document has its declared or named type if the bytes show only the container", async () => {
   const zip = Buffer.concat([Buffer.from("PK\x03\x04"), Buffer.alloc(60)]);
   const docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
   assert.equal(await detectType(zip, docx, "a.bin"), docx);
@@ -273,14 +273,14 @@ test("an office document is what it is declared or named as, where the bytes tel
   assert.equal(await detectType(Buffer.from("x"), docx, "a.docx"), docx);
 });
 
-test("text that begins like a binary format is text", async () => {
+test("text that starts like a binary format is text", async () => {
   for (const text of ["BMW is a car maker", "MZ hello text", "ID3 tags explained", "GIF is a format"]) {
     assert.equal(await detectType(Buffer.from(text), "text/plain", "a.txt"), "text/plain", text);
   }
   assert.equal(await detectType(Buffer.from([0, 1]), undefined, "a"), "application/octet-stream");
 });
 
-/** The same bytes with another brand of MP4. */
+/** Returns the bytes with another MP4 brand. */
 function branded(mp4: Buffer, brand: string): Buffer {
   return Buffer.concat([mp4.subarray(0, 8), bytes(brand), mp4.subarray(12)]);
 }
@@ -293,7 +293,7 @@ const RECORDINGS: [what: string, sound: Buffer, film: Buffer, subtype: string][]
 ];
 
 for (const [what, sound, film, subtype] of RECORDINGS) {
-  test(`a recording in ${what} that is declared as audio is audio, unless it has a video track`, async () => {
+  test(`a recording in ${what} declared as audio is audio, unless it has a video track`, async () => {
     for (const declared of [`audio/${subtype}`, `Audio/${subtype};codecs=opus`, "audio/x-own"]) {
       assert.equal(await detectType(sound, declared, "a"), `audio/${subtype}`);
       assert.equal(await detectType(film, declared, "a"), `video/${subtype}`);
@@ -305,7 +305,7 @@ for (const [what, sound, film, subtype] of RECORDINGS) {
   });
 }
 
-test("text is no audio, video, picture or font, whatever is said of it", async () => {
+test("text is never audio, video, a picture or a font", async () => {
   const code = bytes("export const GREETING = 'hello';\n");
   for (const name of ["a.ts", "a.mts", "a.m2ts", "a.mp3", "a.png", "a.woff"])
     assert.equal(await detectType(code, undefined, name), "text/plain", name);

@@ -1,4 +1,4 @@
-// Forms as clients send them, and what the reader makes of them.
+// Encodes forms as clients do, and decodes them with the reader.
 import assert from "node:assert/strict";
 import type { BodyReader } from "../../src/http/protocol/body-reader.ts";
 import { MultipartReader } from "../../src/http/protocol/multipart.ts";
@@ -25,12 +25,12 @@ function encodePart(part: SentPart, boundary: string): Buffer {
   ]);
 }
 
-/** A whole form that ends with its closing boundary, without a line end behind it. */
+/** Returns a complete form that ends with its closing boundary. */
 export function encodeForm(parts: readonly SentPart[], boundary: string): Buffer {
   return Buffer.concat([...parts.map((each) => encodePart(each, boundary)), Buffer.from(`--${boundary}--`)]);
 }
 
-/** A body of which each chunk is one call of `next`. */
+/** Returns a body that yields one chunk per call of `next`. */
 export function sourceOf(chunks: Iterable<Buffer>): BodyReader {
   const left = chunks[Symbol.iterator]();
   const source: Pick<BodyReader, "next"> = {
@@ -42,7 +42,7 @@ export function sourceOf(chunks: Iterable<Buffer>): BodyReader {
   return source as BodyReader;
 }
 
-/** Cuts the bytes at these places. */
+/** Cuts the bytes at these offsets. */
 export function split(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   const places = [...new Set(cuts.map((cut) => cut % bytes.length))].sort((a, b) => a - b);
   const ends = [...places, bytes.length];
@@ -53,7 +53,7 @@ export function byteByByte(bytes: Buffer): Buffer[] {
   return Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
 }
 
-/** All parts of a form, each read to its end. */
+/** Reads all parts of a form to their ends. */
 export async function readForm(
   chunks: Iterable<Buffer>,
   boundary: string,
@@ -68,7 +68,7 @@ export async function readForm(
   return parts;
 }
 
-/** That the form is refused in one piece and byte by byte. */
+/** Asserts that the form is refused in one piece and byte by byte. */
 export async function refused(bytes: Buffer, boundary: string, maxHeaderBytes?: number): Promise<void> {
   for (const chunks of [[bytes], byteByByte(bytes)]) {
     await assert.rejects(readForm(chunks, boundary, maxHeaderBytes), {

@@ -5,7 +5,7 @@ import { byteByByte, MAX_HEADER_BYTES, readForm, refused, sourceOf } from "./mul
 
 const A = 'Content-Disposition: form-data; name="a"';
 
-/** A form whose only part has these headers and the body "x". */
+/** Returns a form whose only part has these headers and the body "x". */
 const formWith = (headers: string) => `--b\r\n${headers}\r\n\r\nx\r\n--b--`;
 
 const MALFORMED: [what: string, body: string][] = [
@@ -83,7 +83,7 @@ test("a form with headers that are not UTF-8 is refused", async () => {
   }
 });
 
-test("the second part of a form is held to the same rules as the first", async () => {
+test("the second part of a form obeys the same rules as the first", async () => {
   const first = `--b\r\n${A}\r\n\r\nx\r\n`;
   for (const [, body] of MALFORMED) {
     if (body.startsWith("--b")) await refused(Buffer.from(first + body), "b");
@@ -130,7 +130,7 @@ const ACCEPTED: [what: string, body: string, parts: SentNames[]][] = [
 ];
 
 for (const [what, body, parts] of ACCEPTED) {
-  test(`a form with ${what} is read`, async () => {
+  test(`a form with ${what} is accepted`, async () => {
     for (const chunks of [[Buffer.from(body)], byteByByte(Buffer.from(body))]) {
       assert.deepEqual(
         await readForm(chunks, "b"),
@@ -140,7 +140,7 @@ for (const [what, body, parts] of ACCEPTED) {
   });
 }
 
-test("the headers of a part may have as many bytes as the limit, and no more", async () => {
+test("the headers of a part are limited in bytes", async () => {
   const limit = 200;
   const exact = `${A}; filename="${"é".repeat(70)}"\r\nX: `;
   const fill = "x".repeat(limit - Buffer.byteLength(exact));
@@ -149,7 +149,7 @@ test("the headers of a part may have as many bytes as the limit, and no more", a
   await refused(Buffer.from(formWith(`${exact}${fill}x`)), "b", limit);
 });
 
-test("a preamble beyond the limit on headers is refused", async () => {
+test("a preamble beyond the header limit is refused", async () => {
   const body = (length: number) => Buffer.from(`${"x".repeat(length)}\r\n${formWith(A)}`);
   assert.equal((await readForm([body(100)], "b", 200)).length, 1);
   assert.equal((await readForm(byteByByte(body(100)), "b", 200)).length, 1);
@@ -174,7 +174,7 @@ const FILENAMES: [sent: string, filename: string][] = [
 ];
 
 for (const [sent, filename] of FILENAMES) {
-  test(`the file name ${sent} is read as ${JSON.stringify(filename)}`, async () => {
+  test(`the filename ${sent} is read as ${JSON.stringify(filename)}`, async () => {
     const [part] = await readForm([Buffer.from(formWith(`${A}; filename="${sent}"`))], "b");
     assert.equal(part?.filename, filename);
   });
@@ -188,7 +188,7 @@ const EXTENDED: [parameters: string, filename: string][] = [
 ];
 
 for (const [parameters, filename] of EXTENDED) {
-  test(`the file name${parameters} is ${filename}`, async () => {
+  test(`the filename${parameters} is ${filename}`, async () => {
     const [part] = await readForm([Buffer.from(formWith(A + parameters))], "b");
     assert.equal(part?.filename, filename);
   });
@@ -203,11 +203,11 @@ for (const value of [
   "UTF-8''%zz",
   "UTF-8''%",
 ]) {
-  test(`the file name ; filename*=${value} is refused`, () =>
+  test(`the filename ; filename*=${value} is refused`, () =>
     refused(Buffer.from(formWith(`${A}; filename="a.txt"; filename*=${value}`)), "b"));
 }
 
-test("the escapes of a file name hold for the name of the part too", async () => {
+test("escapes of a filename also apply to the name of the part", async () => {
   const [part] = await readForm(
     [Buffer.from(formWith('Content-Disposition: form-data; name="\\"%22"'))],
     "b",
@@ -215,7 +215,7 @@ test("the escapes of a file name hold for the name of the part too", async () =>
   assert.equal(part?.name, '""');
 });
 
-test("the digest of a part is its header as it was sent, and undefined without one", async () => {
+test("the digest of a part is its header as sent, and undefined without one", async () => {
   const digest = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:";
   for (const [headers, expected] of [
     [`${A}\r\nContent-DIGEST:  ${digest} `, digest],

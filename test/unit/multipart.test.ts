@@ -21,7 +21,7 @@ const boundaries = fc.oneof(
   fc.constantFrom("-", "--", "b", "----WebKitFormBoundaryAbC123", "a b"),
 );
 
-// Escapes of browsers stand for other characters, so a name that holds one comes back as what it stands for.
+// Excludes names with browser escapes: those decode to other characters.
 const names = fc
   .oneof(
     fc.string({ unit: "grapheme", maxLength: 30 }),
@@ -31,7 +31,7 @@ const names = fc
 
 const types = fc.constantFrom("text/plain", "image/png; a=b", "", "x", "text/plain; charset=UTF-8");
 
-/** Bodies made of what a reader could take for the end of a part. */
+/** Generates bodies from pieces that resemble the end of a part. */
 function bodies(boundary: string): fc.Arbitrary<Buffer> {
   const delimiter = `\r\n--${boundary}`;
   const piece = fc.oneof(
@@ -71,7 +71,7 @@ function chunked(bytes: Buffer, how: "whole" | "bytes" | number[]): Buffer[] {
   return how === "bytes" ? byteByByte(bytes) : split(bytes, how);
 }
 
-test("a form gives back exactly its parts, wherever its bytes are cut into chunks", () =>
+test("a form returns exactly its parts, however its bytes are chunked", () =>
   holds(
     fc.asyncProperty(forms, chunkings, async ({ boundary, parts }, how) => {
       const read = await readForm(chunked(encodeForm(parts, boundary), how), boundary);
@@ -80,7 +80,7 @@ test("a form gives back exactly its parts, wherever its bytes are cut into chunk
     1000,
   ));
 
-test("line ends and spaces behind the closing boundary, and a preamble before the first, change nothing", () =>
+test("text after the closing boundary and a preamble change nothing", () =>
   holds(
     fc.asyncProperty(
       forms,
@@ -96,7 +96,7 @@ test("line ends and spaces behind the closing boundary, and a preamble before th
     ),
   ));
 
-test("a form that is cut off anywhere is refused, and never ends cleanly", () =>
+test("a truncated form is refused and never ends cleanly", () =>
   holds(
     fc.asyncProperty(forms, chunkings, fc.nat(), async ({ boundary, parts }, how, at) => {
       const form = encodeForm(parts, boundary);
@@ -108,7 +108,7 @@ test("a form that is cut off anywhere is refused, and never ends cleanly", () =>
     1000,
   ));
 
-test("a form with two parts is refused when it is cut off at any of its bytes", async () => {
+test("a form with two parts is refused when truncated at any byte", async () => {
   const parts: SentPart[] = [
     { name: "a", filename: undefined, type: undefined, body: Buffer.from("\r\n--x\r\n") },
     { name: "file", filename: "a.txt", type: "text/plain", body: Buffer.from("--\r\n\r") },
@@ -142,7 +142,7 @@ const edits = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
-test("damaged forms are read or refused as malformed, alike in one piece and byte by byte", () =>
+test("damaged forms have the same result in one piece and byte by byte", () =>
   holds(
     fc.asyncProperty(forms, edits, async ({ boundary, parts }, changes) => {
       let bytes = encodeForm(parts, boundary);
@@ -171,7 +171,7 @@ const HARD_TO_READ: [what: string, unit: string][] = [
 ];
 
 for (const [what, unit] of HARD_TO_READ) {
-  test(`of 4 MiB of ${what} the reader never holds back more than a boundary's length`, async () => {
+  test(`the reader holds back at most a boundary's length of 4 MiB of ${what}`, async () => {
     const boundary = `${"b".repeat(69)}c`;
     const head = Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="a"\r\n\r\n`);
     const chunk = Buffer.alloc(65_521, unit);
@@ -201,7 +201,7 @@ for (const [what, unit] of HARD_TO_READ) {
   });
 }
 
-/** Chunks that would go on without an end, and how many were taken. */
+/** Returns endless chunks, and counts how many were read. */
 function endless(head: string, unit: string) {
   const counted = { taken: 0, chunks: forever() };
   function* forever(): Generator<Buffer> {
@@ -225,14 +225,14 @@ const ENDLESS: [what: string, head: string, unit: string][] = [
 ];
 
 for (const [what, head, unit] of ENDLESS) {
-  test(`${what} without an end is refused once the bound on headers is passed`, async () => {
+  test(`${what} without an end is refused beyond the header limit`, async () => {
     const body = endless(head, unit);
     await assert.rejects(readForm(body.chunks, "b"), { code: "malformed_body" });
     assert.ok(body.taken <= MAX_HEADER_BYTES / 1024 + 1, `${body.taken} KiB were read`);
   });
 }
 
-test("a part's body is handed on before the whole of it has come", async () => {
+test("the body of a part is passed on before all of it has arrived", async () => {
   const body = endless('--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n', "x");
   const reader = new MultipartReader(sourceOf(body.chunks), "b", MAX_HEADER_BYTES);
   const part = await reader.next();
@@ -243,7 +243,7 @@ test("a part's body is handed on before the whole of it has come", async () => {
   assert.equal(body.taken, 3);
 });
 
-test("a failure of the source is passed on as it is", async () => {
+test("an error of the source is passed on unchanged", async () => {
   const failure = new Error("the connection ended");
   function* broken(): Generator<Buffer> {
     yield Buffer.from('--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx');

@@ -16,7 +16,7 @@ import {
 const fields = (given: Record<string, unknown>) => new Map(Object.entries(given));
 const contact = { username, phone_number: phoneNumber, display_name: optional(displayName) };
 
-test("an optional field of something new that is null is not among the fields", () => {
+test("a null optional field of a new resource is left out", () => {
   const given = { username: "ada", phone_number: "123", blocked: null, display_name: null };
   const shape = { ...contact, blocked: optional(trueOrFalse) };
   const read = readNewFields(shape, fields(given));
@@ -26,7 +26,7 @@ test("an optional field of something new that is null is not among the fields", 
   assert.throws(() => readFields(shape, fields(given)), { code: "invalid_parameter", param: "blocked" });
 });
 
-test("a + that a form has as a space is a + before the digits of a phone number alone", () => {
+test("a space in a form counts as + only before the digits of a phone number", () => {
   const sent = (phone_number: string) =>
     readFields({ phone_number: phoneNumber }, new TextFields([["phone_number", phone_number]])).phone_number;
   for (const [text, read] of [
@@ -40,7 +40,7 @@ test("a + that a form has as a space is a + before the digits of a phone number 
   assert.equal(phoneNumber.parse(" 1555"), " 1555", "JSON has no such spaces");
 });
 
-test("no new username is one that URLs lose, in whatever form", () => {
+test("no new username may be one that URLs drop, in any form", () => {
   for (const name of [".", "..", "．", "․․", "‥"]) {
     assert.equal(newUsername.parse(name), undefined, name);
     assert.equal(username.parse(name), name);

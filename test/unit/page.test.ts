@@ -6,7 +6,10 @@ import { holds } from "../support/property.ts";
 
 type PageRequest = Parameters<typeof toPageRequest>[0];
 
-/** A page of these ids as a database gives it: from the cursor on, and one more than the limit where there is. */
+/**
+ * Returns the page of these ids as a database would: from the cursor on, with one more than the limit if there is
+ * one.
+ */
 function pageFrom(ids: readonly string[], request: PageRequest) {
   const page = toPageRequest(request);
   const beyond = ids.filter((id) => (page.newer ? id > page.cursor : id < page.cursor));
@@ -18,7 +21,7 @@ const lists = fc.uniqueArray(fc.stringMatching(/^con_[0-7][0-9a-hjkmnp-tv-z]{3}$
 const limits = fc.integer({ min: 1, max: 8 });
 const newestFirst = (ids: readonly string[]) => ids.toSorted().reverse();
 
-test("a walk to older items gives each once, newest first, and has_more until the last page", () =>
+test("paging to older items returns each once, newest first, with has_more until the last page", () =>
   holds(
     fc.property(lists, limits, (ids, limit) => {
       const seen: string[] = [];
@@ -33,7 +36,7 @@ test("a walk to older items gives each once, newest first, and has_more until th
     }),
   ));
 
-test("a walk to newer items gives each once, its pages newest first, and has_more while there are newer ones", () =>
+test("paging to newer items returns each once, newest first within a page, with has_more until the last page", () =>
   holds(
     fc.property(lists, limits, (ids, limit) => {
       let seen: string[] = [];
@@ -48,7 +51,7 @@ test("a walk to newer items gives each once, its pages newest first, and has_mor
     }),
   ));
 
-test("a cursor goes on working when its item is gone", () => {
+test("a cursor still works after its item is deleted", () => {
   const page = pageFrom(["con_1", "con_3"], { limit: 1, starting_after: "con_2" });
   assert.deepEqual(page, { has_more: false, data: ["con_1"], first: "con_1", last: "con_1" });
   const newer = pageFrom(["con_1", "con_3"], { limit: 1, ending_before: "con_2" });
@@ -65,7 +68,7 @@ test("an empty list is an empty page", () =>
 
 const isSought = (id: string) => /[0-9]$/.test(id);
 
-/** The page of a search for the ids that end in a digit, which looks at so many ids at most. */
+/** Returns the page of a search for ids that end in a digit, which examines at most this many ids. */
 function searchFrom(ids: readonly string[], request: PageRequest, most: number) {
   const page = toPageRequest(request);
   const beyond = ids.filter((id) => (page.newer ? id > page.cursor : id < page.cursor)).toSorted();
@@ -79,7 +82,7 @@ function searchFrom(ids: readonly string[], request: PageRequest, most: number) 
 }
 
 for (const newer of [false, true]) {
-  test(`a search that stops early goes on by its cursors, and gives each once (${newer ? "to newer items" : "to older ones"})`, () =>
+  test(`a search that stops early continues by its cursors and returns each item once (${newer ? "newer items" : "older items"})`, () =>
     holds(
       fc.property(lists, limits, fc.integer({ min: 1, max: 8 }), (ids, limit, most) => {
         const seen: string[] = [];
@@ -89,7 +92,7 @@ for (const newer of [false, true]) {
           seen.push(...(newer ? page.found.toReversed() : page.found));
           assert.ok(page.found.length <= limit);
           if (!page.hasMore) break;
-          // Back from a page are the items before it, none of its own.
+          // Paging back from a page returns the items before it and none of the page.
           const back = newer ? { starting_after: page.last! } : { ending_before: page.first! };
           const before = searchFrom(ids, { limit: 100, ...back }, 100).found;
           assert.deepEqual(

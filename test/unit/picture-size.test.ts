@@ -24,7 +24,7 @@ const pictures = [...(await picturesWithSecrets()), ...(await plainPictures())];
 const KIB = 1024;
 const exif = (orientation: number) => Buffer.concat([Buffer.from("Exif\0\0"), orientationExif(orientation)]);
 
-test("the size is the one that sharp reads, turned as the picture is shown", async () => {
+test("the size is the one that sharp reads, turned as the picture is displayed", async () => {
   assert.ok(pictures.length > 70);
   const sizes = new Set<string>();
   for (const { name, bytes } of pictures) {
@@ -35,14 +35,14 @@ test("the size is the one that sharp reads, turned as the picture is shown", asy
   assert.deepEqual([...sizes].sort(), ['{"width":21,"height":37}', '{"width":37,"height":21}']);
 });
 
-test("the size is the same in chunks of any lengths, which are valid only while they are pushed", () =>
+test("the size does not depend on chunk lengths, and chunks may be reused", () =>
   holds(
     fc.property(fc.constantFrom(...pictures), chunkLengths, ({ bytes }, lengths) => {
       assert.deepEqual(sizeOf(bytes, lengths), sizeOf(bytes));
     }),
   ));
 
-test("the size is known before the pixels, but for a WebP with EXIF", () => {
+test("the size is known before the pixels, except for a WebP with EXIF", () => {
   for (const { name, bytes } of pictures) {
     const reader = new PictureSizeReader();
     let at = 0;
@@ -69,7 +69,7 @@ const OTHERS: [what: string, bytes: Buffer][] = [
 ];
 
 for (const [what, bytes] of OTHERS)
-  test(`${what} has no size, which the first 12 bytes tell`, () => {
+  test(`the first 12 bytes show that ${what} has no size`, () => {
     for (const length of [1, 5, 12]) {
       const reader = new PictureSizeReader();
       for (let at = 0; at < 12; at += length) reader.push(bytes.subarray(at, Math.min(at + length, 12)));
@@ -91,7 +91,7 @@ test("a file that ends before its size has none", () => {
   assert.equal(sizeOf(Buffer.alloc(0)), null);
 });
 
-test("the largest sizes are read, and none is a size of 0", () => {
+test("the largest sizes are read, and no size is 0", () => {
   const idat = pngChunk("IDAT");
   const png = (width: number, height: number) => Buffer.concat([pngHeader(width, height), idat]);
   assert.deepEqual(sizeOf(png(0x7fffffff, 1)), { width: 0x7fffffff, height: 1 });
@@ -121,7 +121,7 @@ test("the largest sizes are read, and none is a size of 0", () => {
       assert.equal(sizeOf(make(w, h)), null);
 });
 
-test("every kind of JPEG frame has the size, and tables are not taken for frames", () => {
+test("every kind of JPEG frame has the size, and tables are not mistaken for frames", () => {
   for (let marker = 0xc0; marker <= 0xcf; marker++) {
     const isTable = [0xc4, 0xc8, 0xcc].includes(marker);
     const bytes = Buffer.concat([SOI, jpegFrame(3, 4, marker), jpegFrame(5, 6)]);
@@ -133,7 +133,7 @@ test("every kind of JPEG frame has the size, and tables are not taken for frames
   }
 });
 
-test("a JPEG has its size by the first EXIF segment before its frame, among fill bytes and other segments", () => {
+test("a JPEG is turned by its first EXIF segment before the frame, among fill bytes and other segments", () => {
   const frame = jpegFrame(3, 4);
   const fill = Buffer.alloc(7, 0xff);
   const app = jpegSegment(0xe1, "http://ns.adobe.com/xap/1.0/\0<x/>");
@@ -147,13 +147,13 @@ test("a JPEG has its size by the first EXIF segment before its frame, among fill
   for (const before of [reserved, scan]) assert.equal(jpeg(before, frame), null);
 });
 
-test("a PNG has its size by an EXIF chunk before its pixels alone", () => {
+test("a PNG is turned only by an EXIF chunk before its pixels", () => {
   const [header, turned, idat] = [pngHeader(3, 4), pngChunk("eXIf", orientationExif(8)), pngChunk("IDAT")];
   assert.deepEqual(sizeOf(Buffer.concat([header, pngChunk("tEXt"), turned, idat])), { width: 4, height: 3 });
   assert.deepEqual(sizeOf(Buffer.concat([header, idat, turned])), { width: 3, height: 4 });
 });
 
-test("a WebP has its size by the EXIF chunk that it announces, behind any number of pixels", () => {
+test("a WebP is turned by its announced EXIF chunk, after any number of pixels", () => {
   const canvas = (flags: number) => webpChunk("VP8X", Buffer.from([flags, 0, 0, 0, 2, 0, 0, 3, 0, 0]));
   const pixels = webpChunk("VP8L", Buffer.alloc(3 * KIB * KIB + 1));
   const turned = webpChunk("EXIF", exif(5));
@@ -175,7 +175,7 @@ const ENDLESS: [what: string, head: Buffer, part: Buffer][] = [
 ];
 
 for (const [what, head, part] of ENDLESS)
-  test(`after 1 MiB of ${what} nothing more is read`, () => {
+  test(`nothing is read after 1 MiB of ${what}`, () => {
     const flood = Buffer.alloc(64 * KIB * part.length, part);
     const reader = new PictureSizeReader();
     reader.push(head);
@@ -183,16 +183,16 @@ for (const [what, head, part] of ENDLESS)
     for (; reader.size === undefined && pushed < 4 * MAX_TAKEN_BYTES; pushed += flood.length)
       reader.push(flood);
     assert.equal(reader.size, null);
-    // The checksums of a PNG are only skipped.
+    // The checksums of a PNG are skipped.
     assert.ok(pushed >= MAX_TAKEN_BYTES && pushed < 3 * MAX_TAKEN_BYTES, String(pushed));
   });
 
-test("what is only skipped does not count, so that large profiles and previews hide no size", () => {
+test("skipped bytes do not count, so that large profiles and thumbnails hide no size", () => {
   const segments = Array.from({ length: 100 }, () => jpegSegment(0xe2, Buffer.alloc(65_533)));
   assert.deepEqual(sizeOf(Buffer.concat([SOI, ...segments, jpegFrame(3, 4)])), { width: 3, height: 4 });
 });
 
-test("of whatever bytes, and of pictures with changes, there is a size or none", () => {
+test("arbitrary bytes and damaged pictures have a size or none", () => {
   const known = mutations(pictures);
   return holds(
     fc.property(

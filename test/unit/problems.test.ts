@@ -7,7 +7,7 @@ const ORIGIN = "https://parley.example";
 const REQUEST_ID = "req_01h455vb4pex5vsknk084sn02q";
 const CODES = Object.keys(catalogue) as ErrorCode[];
 
-/** Types that others have defined. */
+/** Types defined elsewhere. */
 const IANA = "https://iana.org/assignments/http-problem-types#";
 const REGISTERED: Partial<Record<ErrorCode, string>> = {
   upload_offset_mismatch: `${IANA}mismatching-upload-offset`,
@@ -96,12 +96,12 @@ const HEADERS: [code: ErrorCode, header: string | undefined, headers: Record<str
 
 for (const [code, header, headers] of HEADERS) {
   const names = Object.keys(headers).join(", ") || "no further header";
-  test(`the problem ${code} is answered with ${names}`, () => {
+  test(`the problem ${code} has ${names}`, () => {
     assert.deepEqual(answer(code, "Why.", header === undefined ? {} : { header }).headers, headers);
   });
 }
 
-test("a problem says what was wrong, with which field, and what more there is to know", () => {
+test("a problem says what was wrong, with which field, and further details", () => {
   const { body } = answer("contact_exists", "Ada is in the list.", {
     param: "username",
     members: { existing_id: "con_1" },
@@ -119,10 +119,10 @@ test("a problem says what was wrong, with which field, and what more there is to
   ]);
 });
 
-test("a param that is an empty name is told, too", () =>
+test("an empty param is included", () =>
   assert.equal(answer("unknown_parameter", "Why.", { param: "" }).body.param, ""));
 
-test("an error is its detail, and keeps its cause", () => {
+test("an error has its detail as message and keeps its cause", () => {
   const cause = new Error("disk");
   const error = new ParleyError("unavailable", "Not now.", { cause });
   assert.ok(error instanceof Error);

@@ -12,7 +12,7 @@ const PUBLIC = [
   "2606:4700::1111",
 ];
 
-/** By the special-purpose registries of IANA (RFC 6890), and what stands for an IPv4 address. */
+/** From IANA's special-purpose registries (RFC 6890), and addresses that embed an IPv4 address. */
 const OTHERS: Record<string, string[]> = {
   "this machine": ["127.0.0.1", "127.255.255.254", "::1"],
   unspecified: ["0.0.0.0", "0.1.2.3", "::"],
@@ -36,12 +36,12 @@ test("public addresses are public", () => {
 });
 
 for (const [kind, addresses] of Object.entries(OTHERS)) {
-  test(`${kind}: not public`, () => {
+  test(`${kind} is not public`, () => {
     for (const address of addresses) assert.ok(!isPublicAddress(address), address);
   });
 }
 
-test("the host of a URL, in every spelling that a URL takes", () => {
+test("the host of a URL is checked in every spelling", () => {
   for (const host of [
     ...["127.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "0177.0.0.1", "127.0.0.1.", "%31%32%37.0.0.1"],
     ...[

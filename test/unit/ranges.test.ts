@@ -99,7 +99,7 @@ const headers = fc.oneof(
   fc.string({ unit: "binary" }),
 );
 
-test("whatever the header, a range lies inside the file", () =>
+test("any range lies inside the file", () =>
   holds(
     fc.property(headers, sizes, (header, size) => {
       const range = parseRange(header, size);
@@ -110,7 +110,7 @@ test("whatever the header, a range lies inside the file", () =>
     2000,
   ));
 
-/** The bytes whose position the range names, one by one, as RFC 9110 describes them. */
+/** Returns the bytes of a range by comparing each position, as RFC 9110 describes. */
 function model(first: bigint | null, last: bigint | null, size: number): ByteRange | "unsatisfiable" {
   const end = BigInt(size) - 1n;
   const from = first ?? (last! > BigInt(size) ? 0n : BigInt(size) - last!);
@@ -118,7 +118,7 @@ function model(first: bigint | null, last: bigint | null, size: number): ByteRan
   return from > to ? "unsatisfiable" : { start: Number(from), end: Number(to) };
 }
 
-test("a valid range names the bytes that RFC 9110 says, also beyond what a number holds", () =>
+test("a valid range selects the bytes that RFC 9110 says, also beyond safe integers", () =>
   holds(
     fc.property(fc.option(position), fc.option(position), sizes, (one, two, size) => {
       fc.pre(one !== null || two !== null);

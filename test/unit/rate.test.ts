@@ -5,7 +5,7 @@ import { Rate } from "../../src/util/rate.ts";
 function start(perSecond: number, burst: number, now = Date.UTC(2026, 0, 1)) {
   const clock = { now };
   const rate = new Rate(perSecond, burst, () => clock.now);
-  /** Uses the key where it may be used. */
+  /** Uses the key if it is allowed. */
   const use = (key: string): boolean => {
     const used = rate.next(key);
     if (rate.isTooMuch(used)) return false;
@@ -19,7 +19,7 @@ function start(perSecond: number, burst: number, now = Date.UTC(2026, 0, 1)) {
 }
 
 for (const perSecond of [1, 3, 7, 500, 1_000_000]) {
-  test(`${perSecond} a second: exactly twice as many at once, and as many each second after`, () => {
+  test(`${perSecond} a second: a burst of twice as many, then as many each second`, () => {
     const { clock, useAll } = start(perSecond, 2 * perSecond);
     assert.equal(useAll("a"), 2 * perSecond);
     for (let second = 0; second < 3; second++) {
@@ -32,7 +32,7 @@ for (const perSecond of [1, 3, 7, 500, 1_000_000]) {
   });
 }
 
-test("what is told of a use is so: what is left, when all of it is back, when one is", () => {
+test("a use reports what is left, when all is restored, and when one is", () => {
   const { rate, clock, use } = start(2, 4);
   assert.deepEqual([rate.left(rate.next("a")), rate.secondsUntilWhole(rate.next("a"))], [3, 1]);
   for (let count = 0; count < 4; count++) use("a");
@@ -44,11 +44,11 @@ test("what is told of a use is so: what is left, when all of it is back, when on
   assert.equal(use("a"), true);
 });
 
-test("a debt lasts for as long as one burst takes to come back, and no longer", () => {
+test("a debt lasts at most as long as one burst takes to refill", () => {
   const { rate, clock, use } = start(10, 100);
   for (let count = 0; count < 1000; count++) rate.note("a", rate.next("a"));
   assert.equal(rate.secondsUntilFree(rate.next("a")), 11);
-  // What clients are told of is one burst.
+  // Clients learn the size of one burst only.
   assert.equal(rate.secondsUntilWhole(rate.next("a")), 10);
   clock.now += 10_099;
   assert.equal(use("a"), false);
@@ -56,7 +56,7 @@ test("a debt lasts for as long as one burst takes to come back, and no longer", 
   assert.equal(use("a"), true);
 });
 
-test("a clock that is set back locks nobody out", () => {
+test("a clock set back locks nobody out", () => {
   const { clock, useAll } = start(10, 20);
   assert.equal(useAll("a"), 20);
   clock.now -= 3_600_000;
@@ -65,7 +65,7 @@ test("a clock that is set back locks nobody out", () => {
   assert.equal(useAll("new"), 20);
 });
 
-test("a key in use is remembered among many others, and those that are not are forgotten", () => {
+test("a key in use is remembered among many others, and idle ones are forgotten", () => {
   const { use, useAll } = start(1, 1_000_000);
   assert.ok(use("in use"));
   assert.equal(useAll("once"), 1_000_000);
@@ -74,7 +74,7 @@ test("a key in use is remembered among many others, and those that are not are f
     if (count % 1000 === 0) use("in use");
   }
   assert.equal(useAll("in use"), 1_000_000 - 16);
-  // Two generations later: what is kept has a bound, whoever comes.
+  // After two generations the key is dropped: memory is bounded for any number of clients.
   for (let count = 0; count < 20_000; count++) use(`more ${count}`);
   assert.equal(useAll("once"), 1_000_000);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readBack } from "../../src/core/resource/resource.ts";
 import { ParleyError } from "../../src/errors.ts";
 
-test("a read of what was written never says that nothing was done", async () => {
+test("a failed read after a write reports outcome_unknown instead of unavailable", async () => {
   assert.equal(await readBack(Promise.resolve(1)), 1);
   const code = (error: ParleyError) => readBack(Promise.reject(error)).catch((thrown) => thrown.code);
   assert.equal(await code(new ParleyError("unavailable")), "outcome_unknown");

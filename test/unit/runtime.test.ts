@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 
-/** The launcher, alone in a folder. */
+/** Copies the launcher into a folder of its own. */
 function launcher(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "parley-runtime-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -21,7 +21,7 @@ function launcher(t: TestContext): string {
   return folder;
 }
 
-/** What the launcher needs of the machine, without a Node that may be there. */
+/** Links what the launcher needs from the machine, except Node. */
 function machine(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "parley-runtime-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -32,13 +32,13 @@ function machine(t: TestContext): string {
   return folder;
 }
 
-/** Under `timeout`, which ends all that was started: a launcher that starts itself never comes to an end. */
+/** Runs under `timeout`, which ends all children: a launcher that starts itself would run for ever. */
 function run(folder: string, path: string[]) {
   const args = ["-s", "KILL", "5", join(folder, "node"), "--version"];
   return spawnSync("timeout", args, { env: { PATH: path.join(":") }, encoding: "utf8" });
 }
 
-test("the launcher takes the first Node on PATH that is new enough, and never itself", (t) => {
+test("the launcher takes the first recent Node on PATH and never itself", (t) => {
   const [folder, old, fresh] = [launcher(t), launcher(t), launcher(t)];
   const tools = machine(t);
   for (const [name, version] of [

@@ -1,4 +1,4 @@
-// The settings: their defaults, what they must be, and values that are and are not.
+// The settings with their defaults, what they accept, and valid and invalid values.
 import { resolve } from "node:path";
 import type { Config } from "../../src/config/settings.ts";
 
@@ -46,7 +46,7 @@ export const SETTINGS: Record<string, Setting> = {
     form: "a path to a folder",
     good: [
       ["/var/lib/parley", "/var/lib/parley"],
-      // Behind a symbolic link ".." names another folder than the text says.
+      // After a symbolic link, ".." names another folder than the text suggests.
       ["/var/link/../parley", "/var/link/../parley"],
       ["some/where", resolve("some/where")],
       ["../up", resolve("../up")],
@@ -164,7 +164,7 @@ export const SETTINGS: Record<string, Setting> = {
       ...["http://scanner.example/", "https://ada:secret@scanner.example/", "icap://host:1344/avscan"],
     ],
   },
-  // The next four change nothing without a scanner.
+  // The next four have no effect without a scanner.
   PARLEY_SCAN_AWAY: {
     read: () => null,
     fallback: null,
@@ -203,7 +203,7 @@ export const SETTINGS: Record<string, Setting> = {
     ],
     bad: [],
   },
-  // It changes nothing without a folder.
+  // No effect without a folder.
   PARLEY_PREVIEW_CACHE_SIZE: {
     read: () => null,
     fallback: null,

@@ -63,10 +63,10 @@ for (const text of [
   "Infinity",
   "NaN",
 ]) {
-  test(`${JSON.stringify(text)} is no size`, () => assert.equal(parseSize(text), null));
+  test(`${JSON.stringify(text)} is not a size`, () => assert.equal(parseSize(text), null));
 }
 
-test("a size that no number holds exactly is none", () => {
+test("a size beyond safe integers is refused", () => {
   for (const text of ["8192TiB", "9008TB", "999999999999999KB", "9".repeat(16), "9".repeat(400)]) {
     assert.equal(parseSize(text), null, text);
   }
@@ -91,7 +91,7 @@ for (const [bytes, text] of FORMATTED) {
   test(`${bytes} bytes are shown as ${text}`, () => assert.equal(exactSize(bytes), text));
 }
 
-test("what is shown of a size reads as the same size", () =>
+test("a formatted size parses to the same size", () =>
   holds(
     fc.property(fc.nat(2 ** 20), fc.integer({ min: 0, max: 29 }), (factor, shift) => {
       const bytes = factor * 2 ** shift;
@@ -99,7 +99,7 @@ test("what is shown of a size reads as the same size", () =>
     }),
   ));
 
-test("a number and a unit make a size, whatever the case and with a space or none", () =>
+test("a size is a number and a unit in any case, with or without a space", () =>
   holds(
     fc.property(
       fc.nat(4095),
@@ -125,7 +125,7 @@ test("a number and a unit make a size, whatever the case and with a space or non
     ),
   ));
 
-test("sizes are told with a unit", () => {
+test("sizes are formatted with a unit", () => {
   for (const [bytes, text] of [
     [0, "0 B"],
     [999, "999 B"],

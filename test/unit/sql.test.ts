@@ -5,7 +5,7 @@ import { EMPTY, list, padded, raw, Statement, sql, type Value } from "../../src/
 /** One call site, as the cache sees it. */
 const at = (one: Value | Statement, other: Value | Statement) => sql`SELECT ${one} FROM t WHERE ${other}`;
 
-test("values become parameters and statements text, in any place of the same template", () => {
+test("values become parameters and statements become text, anywhere in a template", () => {
   const a = sql`a = ${1}`;
   for (let round = 0; round < 2; round++) {
     assert.deepEqual(at("x", a), new Statement("SELECT ? FROM t WHERE a = ?", ["x", 1]));
@@ -17,7 +17,7 @@ test("values become parameters and statements text, in any place of the same tem
   }
 });
 
-test("a text is built once for each combination of parts", () => {
+test("SQL text is built once per combination of parts", () => {
   assert.equal(at(1, list([1, 2])).sql, "SELECT ? FROM t WHERE ?, ?");
   assert.equal(at(1, list([1, 2, 3])).sql, "SELECT ? FROM t WHERE ?, ?, ?");
   assert.equal(at(2, list(["a", "b"])).sql, "SELECT ? FROM t WHERE ?, ?");
@@ -37,7 +37,7 @@ test("bytes are a value, not a statement", () => {
   assert.deepEqual(sql`SELECT ${bytes}`, new Statement("SELECT ?", [bytes]));
 });
 
-test("an object that only looks like a statement is a value", () => {
+test("an object that resembles a statement is a value", () => {
   const forged = { sql: "1; DROP TABLE t", params: [] } as unknown as Value;
   assert.equal(sql`SELECT ${forged}`.sql, "SELECT ?");
 });

@@ -28,7 +28,7 @@ const isRefusal = (error: unknown) =>
   error instanceof ParleyError && error.code === "metadata_not_removable" && error.param === "strip_metadata";
 const refused = (bytes: Uint8Array, what: string) => assert.throws(() => stripped(bytes), isRefusal, what);
 
-test("a picture has no secrets afterwards, and the same pixels, orientation and color profile", async () => {
+test("a stripped picture has no secrets, and the same pixels, orientation and colour profile", async () => {
   for (const { name, bytes, orientation } of secret) {
     assert.deepEqual(secretsIn(bytes).sort(), ["XMP", "maker", "place", "serial number", "time"], name);
     const output = stripped(bytes);
@@ -40,37 +40,37 @@ test("a picture has no secrets afterwards, and the same pixels, orientation and 
   }
 });
 
-test("a picture without metadata stays as it is", () => {
+test("a picture without metadata stays unchanged", () => {
   for (const { name, bytes } of plain) assert.ok(stripped(bytes).equals(bytes), name);
 });
 
-test("nothing more is removed the second time", () => {
+test("stripping twice removes nothing more", () => {
   for (const { name, bytes } of secret) {
     const once = stripped(bytes);
     assert.ok(stripped(once).equals(once), name);
   }
 });
 
-test("what follows the end of a picture is removed", () => {
+test("bytes after the end of a picture are removed", () => {
   for (const { name, bytes } of [...secret, ...plain])
     assert.ok(stripped(Buffer.concat([bytes, Buffer.from("Secret"), bytes])).equals(stripped(bytes)), name);
 });
 
-test("the output is the same in chunks of any lengths, which are valid only until the next", () =>
+test("the output does not depend on chunk lengths, and chunks may be reused", () =>
   holds(
     fc.property(fc.constantFrom(...secret, ...plain), chunkLengths, ({ bytes }, lengths) => {
       assert.ok(stripped(bytes, lengths).equals(stripped(bytes)));
     }),
   ));
 
-test("a picture that is cut anywhere is refused", () => {
+test("a truncated picture is refused", () => {
   for (const { name, bytes } of [...secret.filter(({ orientation }) => orientation === 6), ...plain]) {
     for (let length = 0; length < bytes.length; length += length < 3000 ? 1 : 97)
       refused(bytes.subarray(0, length), `${name}, ${length} bytes`);
   }
 });
 
-test("other files are refused, which says so", () => {
+test("other files are refused as such", () => {
   for (const other of [
     "",
     "x",
@@ -85,7 +85,7 @@ test("other files are refused, which says so", () => {
   assert.throws(() => stripped(SOI), /damaged or incomplete/);
 });
 
-/** Each part, and what it becomes. */
+/** Asserts what each segment or chunk becomes. */
 function becomes(
   whole: (part: Buffer) => Buffer,
   parts: [what: string, part: Buffer, becomes?: Buffer][],
@@ -99,7 +99,7 @@ const SCAN = Buffer.concat([
   text("ab\xff\0\xff\xd0c\xff\xd7\xff\0"),
 ]);
 
-test("of the segments of a JPEG those stay that are needed to show it", () => {
+test("a JPEG keeps only the segments needed to display it", () => {
   const exif = (tiff: Buffer) => jpegSegment(0xe1, Buffer.concat([text("Exif\0\0"), tiff]));
   const kept = [
     ...[0xc4, 0xdb, 0xdd, 0xdc].map((marker) => jpegSegment(marker, "table")),
@@ -133,7 +133,7 @@ test("of the segments of a JPEG those stay that are needed to show it", () => {
   }
 });
 
-test("fill bytes between the pixels of a JPEG are removed, and end no scan", () => {
+test("fill bytes between the pixels of a JPEG are removed and end no scan", () => {
   const whole = (pixels: string) => Buffer.concat([SOI, SCAN, text(pixels), EOI]);
   for (const lengths of [[1], [2], [1000]])
     assert.ok(
@@ -141,7 +141,7 @@ test("fill bytes between the pixels of a JPEG are removed, and end no scan", () 
     );
 });
 
-test("only the first EXIF block of a JPEG or PNG says how it is turned", () => {
+test("only the first EXIF block of a JPEG or PNG sets its orientation", () => {
   const app = (orientation: number) =>
     jpegSegment(0xe1, Buffer.concat([text("Exif\0\0"), orientationExif(orientation)]));
   becomes(
@@ -161,7 +161,7 @@ test("only the first EXIF block of a JPEG or PNG says how it is turned", () => {
   );
 });
 
-test("of the chunks of a PNG those stay that are needed to show it", () => {
+test("a PNG keeps only the chunks needed to display it", () => {
   const kept =
     "PLTE IDAT tRNS cHRM gAMA iCCP sBIT sRGB cICP mDCV cLLI bKGD hIST pHYs sPLT acTL fcTL fdAT".split(" ");
   const dropped = "tEXt zTXt iTXt tIME eXIf caBX iDOT prVW oFFs vpAg zxIf".split(" ");
@@ -175,7 +175,7 @@ test("of the chunks of a PNG those stay that are needed to show it", () => {
     );
 });
 
-test("an EXIF block of any size says how a picture is turned", () => {
+test("an EXIF block of any size sets the orientation", () => {
   const large = Buffer.concat([orientationExif(7), Buffer.alloc(MAX_TAKEN_BYTES + 1, "Secret")]);
   const zeros = Buffer.concat([orientationExif(7), Buffer.alloc(MAX_TAKEN_BYTES + 1)]);
   becomes(
@@ -185,7 +185,7 @@ test("an EXIF block of any size says how a picture is turned", () => {
   becomes((part) => webp(part), [["WebP", webpChunk("EXIF", large), webpChunk("EXIF", zeros)]]);
 });
 
-test("of the extensions of a GIF those stay that are needed to show it", () => {
+test("a GIF keeps only the extensions needed to display it", () => {
   const blocks = (...parts: string[]) =>
     text(`${parts.map((part) => String.fromCharCode(part.length) + part).join("")}\0`);
   const extension = (label: number, ...parts: string[]) =>
@@ -221,7 +221,7 @@ test("of the extensions of a GIF those stay that are needed to show it", () => {
   );
 });
 
-test("of the chunks of a WebP those stay that are needed to show it, and the others become zeros", () => {
+test("a WebP keeps only the chunks needed to display it, and zeroes the others", () => {
   const canvas = (flags: number) => webpChunk("VP8X", Buffer.from([flags, 0, 0, 0, 2, 0, 0, 3, 0, 0]));
   const kept = ["VP8 ", "VP8L", "ALPH", "ICCP", "ANIM"].map((type) => webpChunk(type, text("odd")));
   const dropped = ["XMP ", "JUNK", "abcd", "\0\0\0\0", "ANMG"];
@@ -276,8 +276,8 @@ const MALFORMED: [what: string, bytes: Buffer][] = [
 ];
 
 for (const [what, bytes] of MALFORMED)
-  test(`${what} is refused, as metadata could hide there`, () => {
-    // Before the end, which would refuse half a picture.
+  test(`${what} is refused, because metadata could hide there`, () => {
+    // Stop before the end, where half a picture would be refused.
     for (const length of [1, 1000]) {
       const stripper = new MetadataStripper();
       assert.throws(() => {
@@ -306,7 +306,7 @@ for (const [what, head, part] of ENDLESS)
     assert.ok(pushed + flood.length >= MAX_TAKEN_BYTES, String(pushed));
   });
 
-test("a picture of 64 MiB passes through, and none of it is held", () => {
+test("a picture of 64 MiB is streamed without being held in memory", () => {
   const stripper = new MetadataStripper();
   const chunk = Buffer.alloc(65_536, "\xff\0pixels", "latin1");
   stripper.push(Buffer.concat([SOI, SCAN]));
@@ -318,7 +318,7 @@ test("a picture of 64 MiB passes through, and none of it is held", () => {
   stripper.end();
 });
 
-test("whatever bytes come, the output is a picture that stays as it is, or they are refused", () => {
+test("arbitrary bytes are refused or give a picture that stays the same when stripped again", () => {
   let passed = 0;
   const known = mutations([...secret, ...plain]);
   return holds(
@@ -334,7 +334,7 @@ test("whatever bytes come, the output is a picture that stays as it is, or they 
           return;
         }
         passed++;
-        // An orientation may take more room than the block that told it.
+        // The new orientation block may be larger than the original.
         assert.ok(output.length <= bytes.length + 20);
         assert.ok(stripped(output).equals(output));
       },

@@ -39,7 +39,7 @@ for (const [username, key] of KEYS) {
   test(`the username ${username} is compared as ${key}`, () => assert.equal(usernameKey(username), key));
 }
 
-test("two usernames that look alike but are other letters stay different", () => {
+test("usernames of lookalike letters stay different", () => {
   assert.notEqual(usernameKey("ada"), usernameKey("аda"));
   assert.notEqual(usernameKey("ada"), usernameKey("adá"));
 });
@@ -47,7 +47,7 @@ test("two usernames that look alike but are other letters stay different", () =>
 const wide = (text: string) =>
   text.replace(/[!-~]/g, (each) => String.fromCodePoint(each.codePointAt(0)! + 0xfee0));
 
-test("usernames that differ in case, width or composition are the same", () => {
+test("usernames that differ only in case, width or composition are equal", () => {
   const letters = fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz0123456789._- éüøñçåжяю");
   return holds(
     fc.property(fc.string({ unit: letters, maxLength: 40 }), (name) => {
@@ -63,7 +63,7 @@ test("usernames that differ in case, width or composition are the same", () => {
   );
 });
 
-test("the key of a key is the key, for every character", () => {
+test("usernameKey is idempotent for every character", () => {
   const changed: string[] = [];
   for (let code = 0; code <= 0x10ffff; code++) {
     if (code >= 0xd800 && code <= 0xdfff) continue;
@@ -73,7 +73,7 @@ test("the key of a key is the key, for every character", () => {
   assert.deepEqual(changed, []);
 });
 
-test("the key of a key is the key, for names in any script", () =>
+test("usernameKey is idempotent for names in any script", () =>
   holds(
     fc.property(fc.string({ unit: "grapheme" }), (name) => {
       assert.equal(usernameKey(usernameKey(name)), usernameKey(name));
@@ -93,7 +93,7 @@ const SEARCHED: [names: (string | null)[], key: string][] = [
 ];
 
 for (const [names, key] of SEARCHED) {
-  test(`the names ${JSON.stringify(names)} are searched as ${JSON.stringify(key)}`, () =>
+  test(`the names ${JSON.stringify(names)} have the search key ${JSON.stringify(key)}`, () =>
     assert.equal(searchKey(...names), key));
 }
 
@@ -115,11 +115,11 @@ const PHONES: [typed: string, digits: string][] = [
 ];
 
 for (const [typed, digits] of PHONES) {
-  test(`the phone number ${JSON.stringify(typed)} is searched as ${JSON.stringify(digits)}`, () =>
+  test(`the phone number ${JSON.stringify(typed)} has the digits ${JSON.stringify(digits)}`, () =>
     assert.equal(phoneDigits(typed), digits));
 }
 
-/** The beginning of a word, and a part inside it, in each script; in those without spaces both are found. */
+/** In each script a prefix of a word and a part inside it; scripts without spaces match both. */
 const SCRIPTS: [script: string, name: string, begins: string, inside: string, isUnspaced: boolean][] = [
   ["Latin", "Ångström", "ång", "ström", false],
   ["Greek", "Νίκος", "ΝΊ", "κος", false],
@@ -141,7 +141,7 @@ const SCRIPTS: [script: string, name: string, begins: string, inside: string, is
 ];
 
 for (const [script, name, begins, inside, isUnspaced] of SCRIPTS) {
-  test(`a search finds names in ${script} by their beginning${isUnspaced ? " and inside" : " alone"}`, () => {
+  test(`a search finds names in ${script} by prefix${isUnspaced ? " and inside" : " only"}`, () => {
     const isFound = (q: string) => searchWords(q).every((word) => searchKey(name).includes(searchPart(word)));
     const isFileFound = (q: string) => hasWords(`${name}.pdf`, searchWords(q));
     for (const found of [isFound, isFileFound]) {
@@ -180,7 +180,7 @@ const FILES: [filename: string, found: string[], missed: string[]][] = [
 ];
 
 for (const [filename, found, missed] of FILES) {
-  test(`the file ${filename} is found by the beginnings of its words`, () => {
+  test(`the file ${filename} is found by prefixes of its words`, () => {
     for (const q of found) assert.equal(hasWords(filename, searchWords(q)), true, q);
     for (const q of missed) assert.equal(hasWords(filename, searchWords(q)), false, q);
   });
@@ -210,7 +210,7 @@ const DIALLED: [typed: string, ...digits: string[]][] = [
 ];
 
 for (const [typed, ...digits] of DIALLED) {
-  test(`the search for ${JSON.stringify(typed)} is for the digits ${JSON.stringify(digits)}`, () =>
+  test(`the query ${JSON.stringify(typed)} has the digits ${JSON.stringify(digits)}`, () =>
     assert.deepEqual(searchDigits(typed), digits));
 }
 
@@ -226,7 +226,7 @@ test("an international number and its national form find each other", () => {
   }
 });
 
-test("the decimal digits of every script are those of Latin", () => {
+test("decimal digits of every script equal 0 to 9", () => {
   for (let code = 0; code < 0x110000; code++) {
     const digit = String.fromCodePoint(code);
     if (!/\p{Nd}/u.test(digit)) continue;
@@ -236,7 +236,7 @@ test("the decimal digits of every script are those of Latin", () => {
   }
 });
 
-test("a length is counted in code points", () => {
+test("length is counted in code points", () => {
   assert.equal(codePoints(""), 0);
   assert.equal(codePoints("abc"), 3);
   assert.equal(codePoints("é"), 1);
@@ -246,7 +246,7 @@ test("a length is counted in code points", () => {
   assert.equal(codePoints("🇪🇺"), 2);
 });
 
-test("text is clean without control characters and lone surrogates, whatever else it holds", () => {
+test("text without control characters and lone surrogates is clean", () => {
   for (const text of [
     "",
     "plain",
@@ -263,7 +263,7 @@ test("text is clean without control characters and lone surrogates, whatever els
   }
 });
 
-test("text with a control character of C0, DEL or C1 is not clean, wherever it stands", () => {
+test("text with a control character of C0, DEL or C1 is not clean", () => {
   for (let code = 0; code < 0x100; code++) {
     const isControl = code < 0x20 || (code >= 0x7f && code < 0xa0);
     const character = String.fromCharCode(code);
@@ -279,7 +279,7 @@ test("text with a lone surrogate is not clean", () => {
   }
 });
 
-test("a harmless file name is kept as it is", () => {
+test("a harmless filename stays unchanged", () => {
   const names = [
     "a",
     "a.txt",
@@ -298,22 +298,22 @@ test("a harmless file name is kept as it is", () => {
 
 const BIDI = [..."\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"];
 
-test("each bidi control is taken out of a file name", () => {
+test("each bidi control is removed from a filename", () => {
   for (const control of BIDI) {
     assert.equal(cleanFilename(`${control}evil${control}gpj.exe${control}`), "evilgpj.exe");
   }
 });
 
-test("a file name of bidi controls alone is none", () => assert.equal(cleanFilename(BIDI.join("")), null));
+test("a filename of bidi controls only is invalid", () => assert.equal(cleanFilename(BIDI.join("")), null));
 
-test("a file name that is a dot or two once bidi controls are out is none", () => {
+test("a filename that is a dot or two without its bidi controls is invalid", () => {
   for (const control of BIDI) {
     assert.equal(cleanFilename(`.${control}`), null);
     assert.equal(cleanFilename(`.${control}.`), null);
   }
 });
 
-test("a file name is no path, no dot or two, not empty and has no control characters", () => {
+test("a filename is not a path, a dot or two, or empty, and has no control characters", () => {
   for (const name of [
     "",
     ".",
@@ -333,7 +333,7 @@ test("a file name is no path, no dot or two, not empty and has no control charac
   }
 });
 
-test("a file name has at most 255 bytes of UTF-8, counted without bidi controls", () => {
+test("a filename has at most 255 bytes of UTF-8 without its bidi controls", () => {
   for (const name of ["x".repeat(255), `x${"é".repeat(127)}`, "語".repeat(85), `xyz${"😀".repeat(63)}`]) {
     assert.equal(Buffer.byteLength(name), 255);
     assert.equal(cleanFilename(name), name);
@@ -342,7 +342,7 @@ test("a file name has at most 255 bytes of UTF-8, counted without bidi controls"
   }
 });
 
-test("a clean file name is one that can be cleaned again without a change", () => {
+test("cleaning a filename is idempotent", () => {
   const unit = fc.oneof(
     fc.constantFrom(...BIDI, "/", "\\", ".", "\0", "\ud800", "é", "😀", "a"),
     fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),

@@ -15,12 +15,12 @@ function isRefused(error: unknown): boolean {
   return true;
 }
 
-/** The codes with which all of these fail. */
+/** Returns the error codes of promises that all reject. */
 async function codes(waiting: Promise<void>[]): Promise<string[]> {
   return (await Promise.allSettled(waiting)).map((each) => each.status === "rejected" && each.reason.code);
 }
 
-test("turns go round between users, however many steps one of them has waiting", async () => {
+test("users take turns, however many steps one of them has waiting", async () => {
   const order: string[] = [];
   const take = (user: string) => nextTurn(user).then(() => order.push(user));
   const first = Array.from({ length: 5 }, () => take("a"));
@@ -28,7 +28,7 @@ test("turns go round between users, however many steps one of them has waiting",
   assert.equal(order.join(""), "abcabaaa");
 });
 
-test("a user who comes back with each step waits for one step of each other user", async () => {
+test("a user who returns after each step waits for one step of each other user", async () => {
   const order: string[] = [];
   const walk = async (user: string, steps: number) => {
     for (; steps > 0; steps--) {
@@ -40,7 +40,7 @@ test("a user who comes back with each step waits for one step of each other user
   assert.equal(order.join(""), "ababababaaaaaaaa");
 });
 
-test("each turn of the event loop has one step", async () => {
+test("each turn of the event loop runs one step", async () => {
   let loops = 0;
   let next = setImmediate(function count() {
     loops++;
@@ -52,7 +52,7 @@ test("each turn of the event loop has one step", async () => {
   assert.equal(new Set(seen).size, seen.length, seen.join());
 });
 
-test("a user has one background read at a time, also after one that failed, and waits for no other user's", async () => {
+test("a user has one background read at a time, also after a failure, and does not wait for other users", async () => {
   const begun: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<void>>();
   const read = (user: string, name: string) =>
@@ -74,7 +74,7 @@ test("a user has one background read at a time, also after one that failed, and 
   await Promise.all([...first.slice(2), other]);
 });
 
-test("a user has so many searches at once, and one that has ended makes room", async () => {
+test("searches per user are limited, and a finished search makes room", async () => {
   const [one, two, three] = [1, 2, 3].map(() => new Turns(LIMITS, "user", never)) as [Turns, Turns, Turns];
   await Promise.all([one.next(), two.next()]);
   await assert.rejects(three.next(), isRefused);
@@ -86,13 +86,13 @@ test("a user has so many searches at once, and one that has ended makes room", a
   await three.next();
 });
 
-test("a request without a turn is no search", async () => {
+test("a request that needs no turn is not counted as a search", async () => {
   for (let i = 0; i < 10; i++) new Turns(LIMITS, "cheap", never).end();
   const searches = [1, 2].map(() => new Turns(LIMITS, "cheap", never));
   await Promise.all(searches.map((each) => each.next()));
 });
 
-test("a search whose client has gone makes room before its turn, and then ends", async () => {
+test("a waiting search stops counting when its client disconnects, and then ends", async () => {
   let isGone = false;
   const gone = [1, 2].map(() => new Turns(LIMITS, "leaving", () => isGone));
   const waiting = gone.map((each) => each.next());
@@ -104,7 +104,7 @@ test("a search whose client has gone makes room before its turn, and then ends",
   await Promise.all(taken);
 });
 
-test("a search whose client has gone while it works counts until it is at its next turn", async () => {
+test("a running search counts until its next turn after its client disconnects", async () => {
   let isGone = false;
   const working = [1, 2].map(() => new Turns(LIMITS, "working", () => isGone));
   await Promise.all(working.map((each) => each.next()));
@@ -115,7 +115,7 @@ test("a search whose client has gone while it works counts until it is at its ne
   assert.deepEqual(await last, ["unavailable", "unavailable"]);
 });
 
-test("names of letters that NFKC makes longer are compared in more turns", async (t) => {
+test("names that NFKC lengthens are compared in more turns", async (t) => {
   let loop = 0;
   let next = setImmediate(function count() {
     loop++;

@@ -15,14 +15,14 @@ const texts = fc.oneof(
 );
 const lengths = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
 
-test("bytes are UTF-8 or not, wherever they are cut into chunks", () =>
+test("UTF-8 validity does not depend on chunk boundaries", () =>
   holds(
     fc.property(texts, lengths, (bytes, lengths) => {
       const check = new Utf8Check();
       for (let at = 0, index = 0; at < bytes.length; index++) {
         const chunk = Buffer.from(bytes.subarray(at, at + lengths[index % lengths.length]!));
         check.push(chunk);
-        // A chunk is valid until the next alone.
+        // A chunk may be reused after the call.
         chunk.fill(0xa5);
         at += lengths[index % lengths.length]!;
       }

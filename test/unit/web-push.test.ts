@@ -23,7 +23,7 @@ const VECTOR = {
     "l95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN",
 };
 
-test("a text is encrypted as the example of RFC 8291", () => {
+test("a text is encrypted as in the example of RFC 8291", () => {
   const sender = createECDH("prime256v1");
   sender.setPrivateKey(VECTOR.sender, "base64url");
   const salt = Buffer.from(VECTOR.salt, "base64url");
@@ -31,7 +31,7 @@ test("a text is encrypted as the example of RFC 8291", () => {
   assert.equal(Buffer.from(body).toString("base64url"), VECTOR.body);
 });
 
-test("every text has the same size, and every message another key", () => {
+test("every message has the same size and a new key", () => {
   const salt = new Uint8Array(16);
   const bodies = ["", "a", "ä".repeat(50)].map((text) =>
     Buffer.from(encryptPush(text, VECTOR.receiver, { sender: createSender(), salt, length: 100 })),
@@ -43,7 +43,7 @@ test("every text has the same size, and every message another key", () => {
   assert.equal(new Set(bodies.map((body) => body.toString("hex", 21, 86))).size, 3);
 });
 
-test("a public key is a point on the curve, uncompressed", () => {
+test("a public key is an uncompressed point on the curve", () => {
   const { publicKey } = VECTOR.receiver;
   assert.ok(isPublicKey(publicKey));
   const bytes = Buffer.from(publicKey, "base64url");
@@ -60,7 +60,7 @@ test("a public key is a point on the curve, uncompressed", () => {
     assert.ok(!isPublicKey(wrong), wrong);
 });
 
-test("each new key has 32 bytes, also one that begins with zeros", () => {
+test("each new key has 32 bytes, also with leading zeros", () => {
   const keys = Array.from({ length: 1000 }, createPushKey);
   assert.deepEqual(new Set(keys.map((key) => Buffer.from(key, "base64url").length)), new Set([32]));
   assert.equal(new Set(keys).size, keys.length);
@@ -84,7 +84,7 @@ function parts(authorization: string) {
   return { head: read(head!), claims: read(claims!), key, isSigned };
 }
 
-test("a service identifies itself to each push server, and signs again before the other's clock says that it is too late", () => {
+test("each push server gets its own signature, renewed before it expires by that server's clock", () => {
   let now = 1_700_000_000_000;
   const identity = new PushIdentity(
     createPushKey(),
@@ -113,7 +113,7 @@ test("a service identifies itself to each push server, and signs again before th
   assert.ok(second.isSigned);
 });
 
-test("signatures of few origins are kept, whatever endpoints users choose", () => {
+test("the cache of signatures is limited, whatever endpoints users choose", () => {
   const identity = new PushIdentity(
     createPushKey(),
     () => undefined,
@@ -123,6 +123,6 @@ test("signatures of few origins are kept, whatever endpoints users choose", () =
   for (let i = 0; i < 999; i++) identity.authorization(`https://${i}.example.com`);
   assert.equal(identity.authorization("https://push.example.com"), first);
   identity.authorization("https://one-more.example.com");
-  // A signature has a random part: a new one differs.
+  // A signature is randomized, so a new one differs.
   assert.notEqual(identity.authorization("https://push.example.com"), first);
 });

@@ -7,14 +7,14 @@ const hooks = (user_id: string, count: number) =>
   Array.from({ length: count }, (_, i) => ({ id: `${user_id}${i}`, user_id }));
 const ids = (turns: Turns, due: { id: string; user_id: string }[]) => turns.inOrder(due).map(({ id }) => id);
 
-test("a user with 20 webhooks comes once before each other user has come", () => {
+test("a user with 20 webhooks gets one turn per round", () => {
   const due = [...hooks("a", 20), ...hooks("b", 1), ...hooks("c", 2)];
   const turns = new Turns();
   assert.deepEqual(ids(turns, due).slice(0, 6), ["a0", "b0", "c0", "a1", "c1", "a2"]);
   assert.equal(ids(turns, due).length, due.length);
 });
 
-test("who was served comes behind those who were not, users as well as webhooks of one", () => {
+test("users, and webhooks of one user, that were served move to the end", () => {
   const due = [...hooks("a", 3), ...hooks("b", 2)];
   const turns = new Turns();
   turns.note(due[0]!);
@@ -23,11 +23,11 @@ test("who was served comes behind those who were not, users as well as webhooks 
   assert.deepEqual(ids(turns, due), ["a1", "b1", "a2", "b0", "a0"]);
 });
 
-test("a webhook is slow until it accepts quickly, and what is skipped does not change that", () => {
+test("a webhook is slow until it answers quickly, and skipped deliveries do not change that", () => {
   const [webhook] = hooks("a", 1);
   const delivery = (id: string) => ({ id }) as DueDelivery;
   const places = new Places();
-  /** How many attempts it may make at once. */
+  /** Returns how many attempts may start at once. */
   function room(): number {
     let taken = 0;
     for (; places.hasRoomFor(webhook!); taken++) places.take(delivery(`${taken}`), webhook!);

@@ -1,4 +1,4 @@
-// How text for users reads: no phrase of the list stands in what these folders say.
+// Checks that texts for users contain none of the phrases below.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
@@ -8,7 +8,7 @@ import { type AnyNode, parse } from "acorn";
 import { walkSyntax } from "../support/syntax.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** Where all text is for users, but for what only code reads. */
+/** Folders whose strings are for users, except those that only code reads. */
 const PLACES = ["src/errors.ts", "src/core/**/*.ts", "src/http/**/*.ts"];
 
 /** A phrase, and what to write instead. */
@@ -32,7 +32,7 @@ const PHRASES: readonly [RegExp, string][] = [
   [/^where\b/i, "if, when"],
 ];
 
-/** The strings with a space of a module: sentences, not names. Templates stand with … for what is put in. */
+/** Returns the strings with a space of a module: sentences, not names. In templates, … stands for values. */
 function sentences(path: string): string[] {
   const code = stripTypeScriptTypes(readFileSync(join(ROOT, path), "utf8"));
   const found: string[] = [];
@@ -50,7 +50,7 @@ function complaints(text: string): string[] {
   );
 }
 
-test("text for users has none of the phrases that read twice", () => {
+test("texts for users have no phrase of the list", () => {
   const files = PLACES.flatMap((place) => {
     const matches = globSync(place, { cwd: ROOT });
     assert.ok(matches.length > 0, place);

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { safeUniqueNames } from "../../src/util/zip-names.ts";
 import { holds } from "../support/property.ts";
 
-test("a name that file systems take stays as it is", () => {
+test("a name that file systems accept stays unchanged", () => {
   const names = [
     "a.txt",
     "b",
@@ -19,7 +19,7 @@ test("a name that file systems take stays as it is", () => {
   assert.deepEqual(safeUniqueNames(names), names);
 });
 
-test("what leads out of a folder, hides a device of Windows, or is lost there, is changed", () => {
+test("names with path separators, Windows device names and trailing dots are changed", () => {
   for (const [name, safe] of [
     ["../../etc/passwd", ".._.._etc_passwd"],
     ["..\\..\\x", ".._.._x"],
@@ -43,7 +43,7 @@ test("what leads out of a folder, hides a device of Windows, or is lost there, i
     assert.deepEqual(safeUniqueNames([name]), [safe]);
 });
 
-test("names that some file system takes for one get numbers", () => {
+test("names that some file system considers equal get numbers", () => {
   for (const [names, unique] of [
     [
       ["a.txt", "a.txt", "a.txt"],
@@ -85,7 +85,7 @@ test("names that some file system takes for one get numbers", () => {
     assert.deepEqual(safeUniqueNames(names), unique);
 });
 
-test("a name stays within 255 bytes, whole characters and its extension", () => {
+test("a name is cut to 255 bytes at whole characters and keeps its extension", () => {
   const long = "ä".repeat(125);
   assert.deepEqual(safeUniqueNames([`${long}.txt`, `${long}.txt`]), [
     `${long}.txt`,
@@ -116,7 +116,7 @@ const name = fc.oneof(
   fc.string({ unit: "binary", maxLength: 255 }),
 );
 
-test("whatever the names are, each of the result is safe and stands for itself", () =>
+test("any names result in safe, unique names", () =>
   holds(
     fc.property(fc.array(name, { maxLength: 30 }), (names) => {
       const safe = safeUniqueNames(names);
@@ -125,7 +125,7 @@ test("whatever the names are, each of the result is safe and stands for itself",
       for (const each of safe) {
         assert.match(each, /^[^/\\:*?"<>|\p{Cc}]*[^/\\:*?"<>|\p{Cc}. ]$/u);
         assert.doesNotMatch(each, /^(con|prn|aux|nul|com\d|lpt\d)(\..*)?$/i);
-        // That of a cut name has three bytes at most in place of two in ours.
+        // Only a name that was already longer may exceed 255 bytes.
         assert.ok(
           Buffer.byteLength(each) <= 255 || names.some((given) => Buffer.byteLength(given) > 255),
           each,
@@ -134,7 +134,7 @@ test("whatever the names are, each of the result is safe and stands for itself",
     }),
   ));
 
-test("numbers are counted by name, also of names that are cut to the same", () => {
+test("numbers are counted per name, also for names cut to the same", () => {
   const equal = safeUniqueNames(Array.from({ length: 1000 }, () => "a.txt"));
   assert.equal(equal.at(-1), "a (1000).txt");
   const long = Array.from({ length: 1000 }, (_, i) => `${"x".repeat(250)}${i >> 1}`);

@@ -18,7 +18,7 @@ interface File extends ZipEntry {
 }
 
 async function* passing(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
-  // Each chunk is valid only until the next is requested.
+  // Chunks are valid only until the next is requested.
   const buffer = Buffer.alloc(Math.max(0, ...chunks.map(({ length }) => length)));
   for (const chunk of chunks) {
     buffer.fill(0xee).set(chunk);
@@ -50,7 +50,7 @@ const files = fc.uniqueArray(
   { selector: ({ name }) => name, maxLength: 8 },
 );
 
-test("an archive has the files in their order, the size that was told, and each says when it was made", () =>
+test("an archive has its files in order with their times, and the announced size", () =>
   holds(
     fc.asyncProperty(files, async (made) => {
       const bytes = await written(made);
@@ -65,7 +65,7 @@ test("an archive has the files in their order, the size that was told, and each 
     }),
   ));
 
-test("the time of DOS is UTC, in steps of two seconds, and stays in its range", async () => {
+test("the DOS time is UTC in steps of two seconds, within its range", async () => {
   const times: [modified: number, dosTime: string][] = [
     [NOON, "2026-05-01 12:00:06"],
     [0, "1980-01-01 00:00:00"],
@@ -78,7 +78,7 @@ test("the time of DOS is UTC, in steps of two seconds, and stays in its range", 
   );
 });
 
-test("an entry with fewer or more bytes than its size ends the archive with an error", async () => {
+test("an entry with fewer or more bytes than its size fails the archive", async () => {
   for (const known of [true, false]) {
     const file = toFile("a", [Buffer.from("12"), Buffer.from("34")], { known });
     for (const size of [3, 5])
@@ -90,7 +90,7 @@ test("an entry with fewer or more bytes than its size ends the archive with an e
   }
 });
 
-test("the file that is being read is closed when nobody reads the archive any more", async () => {
+test("the open file is closed when the reader stops reading the archive", async () => {
   let isClosed = false;
   async function* endless() {
     try {
@@ -124,7 +124,7 @@ test("65,535 files need the 64-bit end of the directory", async () => {
   }
 });
 
-/** A file of zeros: its chunks cost nothing, and a sparse file has room for them. */
+/** Yields a file of zeros: chunks cost nothing, and a sparse file stores them. */
 async function* zeros(size: number): AsyncGenerator<Uint8Array> {
   const chunk = Buffer.alloc(64 * 1024 * 1024);
   for (let left = size; left > 0; left -= chunk.length) yield chunk.subarray(0, Math.min(left, chunk.length));
@@ -134,7 +134,7 @@ const LARGEST_32 = 0xffffffff;
 
 for (const known of [true, false]) {
   const how = known ? "a known checksum" : "a checksum that follows";
-  test(`files of more than 4 GiB and files behind them, with ${how}`, async (t) => {
+  test(`files of more than 4 GiB and files after them, with ${how}`, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "parley-zip-"));
     t.after(() => rm(folder, { recursive: true }));
     const path = join(folder, "large.zip");

@@ -1,5 +1,5 @@
-// Makes the types of the client from the OpenAPI document: of what it can say, the part that ours does say. Whatever
-// else comes up throws, so that no type is wrong in silence.
+// Makes the client's types from the OpenAPI document. Supports only the part of OpenAPI that our document uses, and
+// throws for anything else, so that no type is silently wrong.
 
 interface Schema {
   $ref?: string;
@@ -27,7 +27,9 @@ export interface Document {
 const HEAD =
   "// Made from src/http/openapi/openapi.json by `npm run client-types`. A test holds it to that.\n";
 
-/** The text of `client/src/schema.ts`: the resources, and for each operation what its query and its body may hold. */
+/**
+ * Returns the text of `client/src/schema.ts`: the resources, and for each operation the types of its query and body.
+ */
 export function clientTypes(document: Document): string {
   const schemas: Schema = {
     properties: document.components.schemas,
@@ -45,7 +47,7 @@ export function clientTypes(document: Document): string {
   ].join("\n");
 }
 
-/** What a request holds, as the schema of an object with the members `query` and `body`. */
+/** Returns the schema of a request: an object with the members `query` and `body`. */
 function requestOf({ parameters = [], requestBody }: Described): Schema {
   const inQuery = parameters.filter((parameter) => parameter.in === "query");
   const body = requestBody?.content["application/json"]?.schema;
@@ -62,7 +64,7 @@ function requestOf({ parameters = [], requestBody }: Described): Schema {
   return { properties, required: Object.keys(properties) };
 }
 
-/** `isAsked`: members that may be missing may also be undefined, which is the same where they are sent. */
+/** Returns an object type. `isAsked`: optional members may also be undefined, because a client then sends nothing. */
 function objectOf({ properties = {}, required = [] }: Schema, indent: string, isAsked: boolean): string {
   const inner = `${indent}  `;
   const lines = Object.entries(properties).flatMap(([name, schema]) => {
@@ -80,7 +82,7 @@ function typeOf(schema: Schema, indent: string, isAsked: boolean): string {
   if (schema.anyOf) return schema.anyOf.map((each) => typeOf(each, indent, isAsked)).join(" | ");
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
-  // A member `query` has no type of its own: it is made above.
+  // The member `query` has no `type`: `requestOf` makes it.
   const types = [schema.type ?? "object"].flat();
   return types.map((type) => singleType(type, schema, indent, isAsked)).join(" | ");
 }

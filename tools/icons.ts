@@ -5,7 +5,7 @@ import { chromium } from "playwright-core";
 
 const CONSOLE = new URL("../console/", import.meta.url);
 const svg = readFileSync(new URL("src/icon.svg", CONSOLE), "utf8");
-/** Launchers cut their own shape out of a maskable icon, so its ground has no corners. */
+/** Launchers crop maskable icons themselves, so the background must not have rounded corners. */
 const square = svg.replace('rx="9" ', "");
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });

@@ -1,16 +1,16 @@
-// The packages that the lock files pin: their licences, and which of them run a script when they are installed.
-// `npm run licences` prints them; a test holds what is allowed.
+// Lists the packages that the lock files pin, with their licences and whether they run a script on install. `npm run
+// licences` prints them; a test checks them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Package {
   name: string;
   version: string;
-  /** SPDX expression; undefined where the package does not say. */
+  /** SPDX expression; undefined if the package does not declare one. */
   license: string | undefined;
   integrity: string | undefined;
   hasInstallScript: boolean;
-  /** Whether only development needs it. */
+  /** Whether only development needs the package. */
   isDev: boolean;
 }
 
@@ -23,7 +23,7 @@ interface Lock {
 
 const LOCKS = ["package-lock.json", "runtime/package-lock.json"];
 
-/** All that the lock files below this folder pin, of every platform. */
+/** Returns all packages that the lock files below this folder pin, for every platform. */
 export function pinnedPackages(root: string): Package[] {
   return LOCKS.flatMap((lock) => {
     const { packages } = JSON.parse(readFileSync(join(root, lock), "utf8")) as Lock;

@@ -49,51 +49,54 @@ onEachServer("contacts are added, found, renamed, blocked and removed, by name o
   }
 });
 
-onEachServer("lists go on beyond a page, end at --limit, and when nobody reads on", async (t, server) => {
-  const ada = await newcomer(t, server, "ada");
-  const { token } = JSON.parse((await server.operator.run("token", "create", "ada", "--json")).stdout);
-  const names = Array.from({ length: 230 }, (_, i) => `n${i}`);
-  for (const username of names) {
-    const { status } = await fetch(`${server.url}/v1/contacts`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}` },
-      body: new URLSearchParams({ username, phone_number: "+15550100" }),
-    });
-    assert.equal(status, 201);
-  }
-  names.reverse();
-  const usernames = async (...more: string[]) =>
-    items(await ada.run("contacts", "list", "--json", ...more)).map((each) => each.username);
-  assert.deepEqual(await usernames(), names);
-  assert.deepEqual(await usernames("--limit", "1"), names.slice(0, 1));
-  assert.deepEqual(await usernames("--limit", "150"), names.slice(0, 150));
-  const { stdout } = await ada.run("contacts", "list");
-  assert.equal(stdout.trim().split("\n").length, 231);
-  const between = await proxy(t, server.url, () => "pass");
-  const bob = await person(t, { PARLEY_URL: between.url, PARLEY_TOKEN: token });
-  for (const format of [["--json"], []]) {
-    const cut = bob.start("contacts", "list", ...format);
-    const end = ended(cut);
-    cut.stdout!.destroy();
-    const { code, stderr } = await end;
-    assert.equal(stderr, "");
-    assert.equal(code, 0);
-    assert.ok(between.seen.length < 3, "All pages were asked for, and nobody reads them.");
-    between.seen.length = 0;
-  }
-  const full = openSync("/dev/full", "w");
-  t.after(() => closeSync(full));
-  for (const more of [[], ["--limit", "1"]]) {
-    const unkept = spawn(PARLEY, ["contacts", "list", "--json", ...more], {
-      env: bob.env,
-      stdio: ["ignore", full, "pipe"],
-    });
-    const told = text(unkept.stderr!);
-    const [code] = await once(unkept, "close");
-    assert.equal(code, 2);
-    assert.match(await told, /^parley: standard output: ENOSPC/);
-  }
-});
+onEachServer(
+  "lists continue beyond a page, and end at --limit or when the reader stops",
+  async (t, server) => {
+    const ada = await newcomer(t, server, "ada");
+    const { token } = JSON.parse((await server.operator.run("token", "create", "ada", "--json")).stdout);
+    const names = Array.from({ length: 230 }, (_, i) => `n${i}`);
+    for (const username of names) {
+      const { status } = await fetch(`${server.url}/v1/contacts`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}` },
+        body: new URLSearchParams({ username, phone_number: "+15550100" }),
+      });
+      assert.equal(status, 201);
+    }
+    names.reverse();
+    const usernames = async (...more: string[]) =>
+      items(await ada.run("contacts", "list", "--json", ...more)).map((each) => each.username);
+    assert.deepEqual(await usernames(), names);
+    assert.deepEqual(await usernames("--limit", "1"), names.slice(0, 1));
+    assert.deepEqual(await usernames("--limit", "150"), names.slice(0, 150));
+    const { stdout } = await ada.run("contacts", "list");
+    assert.equal(stdout.trim().split("\n").length, 231);
+    const between = await proxy(t, server.url, () => "pass");
+    const bob = await person(t, { PARLEY_URL: between.url, PARLEY_TOKEN: token });
+    for (const format of [["--json"], []]) {
+      const cut = bob.start("contacts", "list", ...format);
+      const end = ended(cut);
+      cut.stdout!.destroy();
+      const { code, stderr } = await end;
+      assert.equal(stderr, "");
+      assert.equal(code, 0);
+      assert.ok(between.seen.length < 3, "All pages were asked for, and nobody reads them.");
+      between.seen.length = 0;
+    }
+    const full = openSync("/dev/full", "w");
+    t.after(() => closeSync(full));
+    for (const more of [[], ["--limit", "1"]]) {
+      const unkept = spawn(PARLEY, ["contacts", "list", "--json", ...more], {
+        env: bob.env,
+        stdio: ["ignore", full, "pipe"],
+      });
+      const told = text(unkept.stderr!);
+      const [code] = await once(unkept, "close");
+      assert.equal(code, 2);
+      assert.match(await told, /^parley: standard output: ENOSPC/);
+    }
+  },
+);
 
 function tableOf(...rows: string[][]): string[] {
   return tableIn(undefined, ...rows);
@@ -108,7 +111,7 @@ function tableIn(columns: number | undefined, ...rows: string[][]): string[] {
   return lines;
 }
 
-test("columns are as wide as a terminal shows them", () => {
+test("columns are measured as a terminal shows them", () => {
   const family = "👩‍👩‍👧";
   assert.deepEqual(tableOf(["山田", "1"], ["zoe\u0301", "2"], [family, "3"], ["กำ", "4"]), [
     "A     B",
@@ -119,13 +122,13 @@ test("columns are as wide as a terminal shows them", () => {
   ]);
 });
 
-test("columns of a long table become wider on the way, and never narrower", () => {
+test("columns of a long table may become wider, never narrower", () => {
   const lines = tableOf(...Array(150).fill(["x", "1"]), ["a long one", "2"], ["x", "3"]);
   assert.equal(lines[1], "x  1");
   assert.deepEqual(lines.slice(-2), ["a long one  2", "x           3"]);
 });
 
-test("on a terminal the widest columns are cut, but for the first", () => {
+test("on a terminal the widest columns are cut, except the first", () => {
   const id = "x".repeat(30);
   const rows = [
     [id, "a".repeat(60)],
@@ -140,7 +143,7 @@ test("on a terminal the widest columns are cut, but for the first", () => {
   assert.deepEqual(tableIn(200, ...rows), tableOf(...rows));
 });
 
-test("what drives a terminal is shown, not done", () => {
+test("terminal control characters are escaped", () => {
   const bad = "a\u001b[31m\n\u009b2J\u202eb\u2066\u007f\u2028\rc";
   const shown = harmless(bad);
   assert.equal(shown, "a\\u{1b}[31m\\u{a}\\u{9b}2J\\u{202e}b\\u{2066}\\u{7f}\\u{2028}\\u{d}c");

@@ -11,7 +11,7 @@ import { commandLine, ended, tokenOf } from "../support/command.ts";
 import { unzip } from "../support/zip.ts";
 import { items, newcomer, onEachServer, person } from "./person.ts";
 
-onEachServer("files go to a contact or to oneself, and come back whole", async (t, server) => {
+onEachServer("files are sent to a contact or to oneself and downloaded whole", async (t, server) => {
   const ada = await newcomer(t, server, "ada");
   const bob = await newcomer(t, server, "bob");
   await ada.run("contacts", "add", "bob", "+15550101");
@@ -54,7 +54,7 @@ onEachServer("files go to a contact or to oneself, and come back whole", async (
   assert.deepEqual((await readdir(ada.folder)).sort(), [".config", "empty.txt", "photo.bin"]);
 });
 
-onEachServer("several files, or those of a conversation, come as one archive", async (t, server) => {
+onEachServer("several files, or all of a conversation, are downloaded as one archive", async (t, server) => {
   const ada = await newcomer(t, server, "ada");
   await ada.run("contacts", "add", "bob", "+15550101");
   await writeFile(join(ada.folder, "a.txt"), "first");
@@ -85,7 +85,7 @@ onEachServer("several files, or those of a conversation, come as one archive", a
 });
 
 onEachServer(
-  "a download overwrites nothing without --force, and no more than a file with it",
+  "a download overwrites nothing without --force, and only regular files with it",
   async (t, server) => {
     const ada = await newcomer(t, server, "ada");
     await writeFile(join(ada.folder, "a.txt"), "sent");
@@ -109,13 +109,13 @@ onEachServer(
   },
 );
 
-onEachServer("of several files those go that can, and the others are told", async (t, server) => {
+onEachServer("if some uploads fail, the rest continue and the failures are listed", async (t, server) => {
   const ada = await newcomer(t, server, "ada");
   await writeFile(join(ada.folder, "first.txt"), "1");
   await writeFile(join(ada.folder, "large.bin"), "");
   await truncate(join(ada.folder, "large.bin"), 101 * 2 ** 20);
   await writeFile(join(ada.folder, "last.txt"), "2");
-  // It says that it has no bytes, and gives some.
+  // A file whose announced size is 0 although it has bytes.
   const unsteady = "/proc/version";
   const names = ["first.txt", "missing.txt", "large.bin", ".config", unsteady, "last.txt"];
   const some = await ada.run("upload", ...names);
@@ -131,7 +131,7 @@ onEachServer("of several files those go that can, and the others are told", asyn
   assert.match(some.stderr, /^4 of 6 files failed\.$/m);
   const nobody = await ada.run("upload", "first.txt", "--to", "nobody");
   assert.equal(nobody.code, 1);
-  // What all of them would meet ends it at the first.
+  // An error that every file would get ends the upload at the first one.
   ada.env.PARLEY_TOKEN = "parley_wrong";
   const none = await ada.run("upload", "first.txt", "last.txt");
   assert.equal(none.code, 1);
@@ -169,7 +169,7 @@ onEachServer("- is standard input and standard output", async (t, server) => {
   assert.deepEqual((await readdir(ada.folder)).sort(), [".config", "a.txt"]);
 });
 
-test("Ctrl-C ends an upload of what does not come, too", async (t) => {
+test("Ctrl-C ends an upload that waits for its input", async (t) => {
   const operator = await commandLine(t);
   const token = tokenOf(await operator.serve());
   const ada = await person(t, { PARLEY_URL: operator.url, PARLEY_TOKEN: token });
@@ -182,7 +182,7 @@ test("Ctrl-C ends an upload of what does not come, too", async (t) => {
   assert.equal((await end).code, 130);
 });
 
-/** Passes bytes on to a server, until so many have come from its clients: the rest is lost. */
+/** Forwards to a server until clients have sent this many bytes; the rest is lost. */
 async function losingProxy(t: TestContext, url: string, bytes: number) {
   const open = new Set<Socket>();
   let passed = 0;
@@ -218,7 +218,7 @@ async function losingProxy(t: TestContext, url: string, bytes: number) {
   };
 }
 
-test("Ctrl-C ends an upload, and says that it may have been too late", async (t) => {
+test("Ctrl-C ends an upload, and warns that it may have succeeded", async (t) => {
   const operator = await commandLine(t);
   const token = tokenOf(await operator.serve());
   const proxy = await losingProxy(t, operator.url, 1_000_000);
@@ -241,7 +241,7 @@ test("Ctrl-C ends an upload, and says that it may have been too late", async (t)
   assert.deepEqual(items(await ada.run("attachments", "list", "--json")), []);
 });
 
-test("a large file that was interrupted is continued by the same command", async (t) => {
+test("the same command resumes an interrupted upload of a large file", async (t) => {
   const operator = await commandLine(t);
   const token = tokenOf(await operator.serve());
   const proxy = await losingProxy(t, operator.url, 20_000_000);
@@ -269,7 +269,7 @@ test("a large file that was interrupted is continued by the same command", async
   assert.equal(((await list.json()) as { data: [] }).data.length, 1, "it was uploaded once");
 });
 
-test("an upload that the server no longer has is begun anew by the same command", async (t) => {
+test("the same command restarts an upload that the server no longer has", async (t) => {
   const operator = await commandLine(t);
   const token = tokenOf(await operator.serve());
   const proxy = await losingProxy(t, operator.url, 20_000_000);
@@ -290,14 +290,14 @@ test("an upload that the server no longer has is begun anew by the same command"
   assert.equal(items(again)[0].file_size, 25 * 2 ** 20);
 });
 
-test("what a hostile server says neither drives the terminal nor leaves the folder", async (t) => {
+test("names and errors from a hostile server neither control the terminal nor leave the folder", async (t) => {
   const evil = "\u001b[2J\u009b31m\u202ename";
   const filenames: Record<string, string> = {
     att_1: "../../evil",
     att_2: "/.profile",
     att_3: ".bashrc",
     att_4: `..\\${evil}`,
-    // No disk takes it, and the error names it.
+    // No file system accepts the name, and the error shows it.
     att_5: `${evil}${"x".repeat(300)}`,
   };
   let posts = 0;

@@ -6,7 +6,7 @@ import { commandLine, tokenOf } from "../support/command.ts";
 import { follow } from "./follow.ts";
 import { items, newcomer, onEachServer, type Person, type Served } from "./person.ts";
 
-/** Two users who have each other as contacts. */
+/** Creates two users who are contacts of each other. */
 async function pair(t: TestContext, server: Served): Promise<[ada: Person, bob: Person]> {
   const [ada, bob] = [await newcomer(t, server, "ada"), await newcomer(t, server, "bob")];
   await ada.run("contacts", "add", "bob", "+15550101");
@@ -19,14 +19,14 @@ async function serve(t: TestContext) {
   return pair(t, { operator, url: operator.url, token: tokenOf(await operator.serve()) });
 }
 
-/** Runs a command that succeeds, and returns what it says about its result. */
+/** Runs a command that succeeds, and returns what it reports. */
 async function says(who: Person, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await who.run(...args);
   assert.equal(code, 0, stderr);
   return (stdout + stderr).trim();
 }
 
-/** What the lines of a list have besides the ids and times, oldest first. */
+/** Returns the rows of a list without ids and times, oldest first. */
 async function rows(who: Person, ...args: string[]): Promise<string[]> {
   const lines = (await says(who, ...args)).split("\n").slice(1).reverse();
   return lines.map((line) =>
@@ -91,7 +91,7 @@ onEachServer("a group is created, joined, used and left", async (t, server) => {
   assert.deepEqual(items(await bob.run("groups", "list", "--json")), []);
 });
 
-test("a chat in a group shows who writes, and what happens", async (t) => {
+test("a chat in a group shows senders and system messages", async (t) => {
   const [ada, bob] = await serve(t);
   await ada.run("groups", "create", "Climbing", "--invite", "bob");
   const chat = follow(ada, "Climbing");
@@ -115,7 +115,7 @@ test("a chat in a group shows who writes, and what happens", async (t) => {
   );
 });
 
-test("a contact goes before a group of that name, and one of two groups is named by its id", async (t) => {
+test("a contact takes precedence over a group of the same name, and ids tell groups apart", async (t) => {
   const [ada, bob] = await serve(t);
   const [named] = items(await ada.run("groups", "create", "Bob", "--history", "all", "--json"));
   assert.equal(named.history, "all");
@@ -137,7 +137,7 @@ test("a contact goes before a group of that name, and one of two groups is named
   assert.equal((await bob.run("send", "Walks", "text")).code, 2);
 });
 
-test("an invitation is declined; what is refused is explained", async (t) => {
+test("an invitation is declined, and refusals are explained", async (t) => {
   const [ada, bob] = await serve(t);
   await ada.run("groups", "create", "Climbing", "--invite", "bob");
   const own = await ada.run("groups", "role", "Climbing", "ada", "member");

@@ -5,56 +5,56 @@ import { test } from "node:test";
 import { freePort } from "../support/command.ts";
 import { items, onEachServer, person } from "./person.ts";
 
-onEachServer("a login is kept for its owner alone, told by whoami, and forgotten", async (t, server) => {
-  const ada = await person(t);
-  const folder = join(ada.folder, ".config/parley");
-  await mkdir(folder, { recursive: true, mode: 0o755 });
-  await chmod(folder, 0o755);
-  const nobody = await ada.run("whoami");
-  assert.equal(nobody.code, 2);
-  assert.match(nobody.stderr, /^parley: You are not logged in\. Run parley login URL/);
-  const { code, stderr, stdout } = await ada.feed(
-    `${server.token}\n`,
-    "login",
-    `${server.url}/`,
-    "--token-stdin",
-  );
-  assert.equal(code, 0, stderr);
-  assert.equal(stdout, "");
-  assert.equal(stderr, `Logged in at ${server.url} as admin.\n`);
-  assert.deepEqual(await readdir(folder), ["login.json"]);
-  assert.equal((await stat(folder)).mode & 0o777, 0o700);
-  assert.equal((await stat(join(folder, "login.json"))).mode & 0o777, 0o600);
-  assert.match((await ada.run("whoami")).stdout, /^Server {4}http:.*\nUsername {2}admin\n/);
-  const [me] = items(await ada.run("whoami", "--json"));
-  assert.equal(me.url, server.url);
-  assert.equal(me.user.username, "admin");
-  assert.equal((await ada.run("logout")).code, 0);
-  assert.deepEqual(await readdir(folder), []);
-  assert.match((await ada.run("logout")).stderr, /^You were not logged in/);
-  assert.equal((await ada.run("contacts", "list")).code, 2);
-});
-
 onEachServer(
-  "a token that the server does not take changes nothing, and says what to do",
+  "a login is readable by its owner only, shown by whoami, and deleted by logout",
   async (t, server) => {
     const ada = await person(t);
-    await ada.feed(server.token, "login", server.url, "--token-stdin");
-    const refused = await ada.feed("parley_nonsense", "login", server.url, "--token-stdin");
-    assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /does not accept this token\. Nothing was changed/);
-    assert.equal((await ada.run("whoami")).code, 0);
-    const [{ id }] = JSON.parse((await server.operator.run("token", "list", "--json")).stdout);
-    await server.operator.run("token", "revoke", id);
-    const revoked = await ada.run("contacts", "list");
-    assert.equal(revoked.code, 1);
-    assert.ok(revoked.stderr.includes(`Log in again: parley login ${server.url}\n`), revoked.stderr);
-    assert.ok(!revoked.stderr.includes(server.token));
+    const folder = join(ada.folder, ".config/parley");
+    await mkdir(folder, { recursive: true, mode: 0o755 });
+    await chmod(folder, 0o755);
+    const nobody = await ada.run("whoami");
+    assert.equal(nobody.code, 2);
+    assert.match(nobody.stderr, /^parley: You are not logged in\. Run parley login URL/);
+    const { code, stderr, stdout } = await ada.feed(
+      `${server.token}\n`,
+      "login",
+      `${server.url}/`,
+      "--token-stdin",
+    );
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout, "");
+    assert.equal(stderr, `Logged in at ${server.url} as admin.\n`);
+    assert.deepEqual(await readdir(folder), ["login.json"]);
+    assert.equal((await stat(folder)).mode & 0o777, 0o700);
+    assert.equal((await stat(join(folder, "login.json"))).mode & 0o777, 0o600);
+    assert.match((await ada.run("whoami")).stdout, /^Server {4}http:.*\nUsername {2}admin\n/);
+    const [me] = items(await ada.run("whoami", "--json"));
+    assert.equal(me.url, server.url);
+    assert.equal(me.user.username, "admin");
+    assert.equal((await ada.run("logout")).code, 0);
+    assert.deepEqual(await readdir(folder), []);
+    assert.match((await ada.run("logout")).stderr, /^You were not logged in/);
+    assert.equal((await ada.run("contacts", "list")).code, 2);
   },
 );
 
+onEachServer("a refused token changes nothing and is explained", async (t, server) => {
+  const ada = await person(t);
+  await ada.feed(server.token, "login", server.url, "--token-stdin");
+  const refused = await ada.feed("parley_nonsense", "login", server.url, "--token-stdin");
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /does not accept this token\. Nothing was changed/);
+  assert.equal((await ada.run("whoami")).code, 0);
+  const [{ id }] = JSON.parse((await server.operator.run("token", "list", "--json")).stdout);
+  await server.operator.run("token", "revoke", id);
+  const revoked = await ada.run("contacts", "list");
+  assert.equal(revoked.code, 1);
+  assert.ok(revoked.stderr.includes(`Log in again: parley login ${server.url}\n`), revoked.stderr);
+  assert.ok(!revoked.stderr.includes(server.token));
+});
+
 onEachServer(
-  "the environment comes before the login, which gives its token to no other server",
+  "the environment overrides the login, whose token goes to no other server",
   async (t, server) => {
     const ada = await person(t, {
       PARLEY_URL: server.url,
@@ -83,31 +83,28 @@ onEachServer(
   },
 );
 
-onEachServer(
-  "without PARLEY_URL and a login, the server of this machine is asked",
-  async (t, { operator, token }) => {
-    const { PARLEY_PORT } = operator.env as Record<"PARLEY_PORT", string>;
-    const address = `http://127.0.0.1:${PARLEY_PORT}`;
-    for (const PARLEY_HOST of ["", "0.0.0.0", "::"]) {
-      const ada = await person(t, { PARLEY_HOST, PARLEY_PORT, PARLEY_TOKEN: token });
-      const [me] = items(await ada.run("whoami", "--json"));
-      assert.equal(me.url, address);
-    }
-    const ada = await person(t, { PARLEY_PORT });
-    assert.equal(
-      (await ada.feed(token, "login", "--token-stdin")).stderr,
-      `Logged in at ${address} as admin.\n`,
-    );
-    const elsewhere = await person(t, { PARLEY_HOST: "::1", PARLEY_PORT: "1", PARLEY_TOKEN: token });
-    assert.match((await elsewhere.run("whoami")).stderr, /http:\/\/\[::1\]:1\?/);
-    const misspelt = await person(t, { PARLEY_PORT: "http", PARLEY_TOKEN: token });
-    const { code, stderr } = await misspelt.run("whoami");
-    assert.equal(code, 2);
-    assert.match(stderr, /^parley: PARLEY_PORT must be/);
-  },
-);
+onEachServer("without PARLEY_URL and a login, the local server is used", async (t, { operator, token }) => {
+  const { PARLEY_PORT } = operator.env as Record<"PARLEY_PORT", string>;
+  const address = `http://127.0.0.1:${PARLEY_PORT}`;
+  for (const PARLEY_HOST of ["", "0.0.0.0", "::"]) {
+    const ada = await person(t, { PARLEY_HOST, PARLEY_PORT, PARLEY_TOKEN: token });
+    const [me] = items(await ada.run("whoami", "--json"));
+    assert.equal(me.url, address);
+  }
+  const ada = await person(t, { PARLEY_PORT });
+  assert.equal(
+    (await ada.feed(token, "login", "--token-stdin")).stderr,
+    `Logged in at ${address} as admin.\n`,
+  );
+  const elsewhere = await person(t, { PARLEY_HOST: "::1", PARLEY_PORT: "1", PARLEY_TOKEN: token });
+  assert.match((await elsewhere.run("whoami")).stderr, /http:\/\/\[::1\]:1\?/);
+  const misspelt = await person(t, { PARLEY_PORT: "http", PARLEY_TOKEN: token });
+  const { code, stderr } = await misspelt.run("whoami");
+  assert.equal(code, 2);
+  assert.match(stderr, /^parley: PARLEY_PORT must be/);
+});
 
-test("what cannot be done ends with 2 and says how to mend it, without a stack", async (t) => {
+test("a failed command exits with 2 and advice, without a stack trace", async (t) => {
   const url = `http://127.0.0.1:${await freePort()}`;
   const ada = await person(t, { PARLEY_URL: url, PARLEY_TOKEN: "parley_x" });
   const cases: [string[], RegExp][] = [

@@ -8,7 +8,7 @@ import { follow } from "./follow.ts";
 import { noTerminal, onTerminal, toScreen } from "./on-terminal.ts";
 import { items, newcomer, onEachServer, type Served } from "./person.ts";
 
-/** Two users who have each other as contacts. */
+/** Creates two users who are contacts of each other. */
 async function pair(t: TestContext, server: Served) {
   const [ada, bob] = [await newcomer(t, server, "ada"), await newcomer(t, server, "bob")];
   await ada.run("contacts", "add", "bob", "+15550101");
@@ -79,7 +79,7 @@ onEachServer("reactions are added, listed and removed", async (t, server) => {
 });
 
 onEachServer(
-  "a message is deleted by its sender for everybody, by each for themselves",
+  "a sender deletes a message for everybody, anybody deletes it for themselves",
   async (t, server) => {
     const { ada, bob } = await pair(t, server);
     const [first, second] = [await ada.run("send", "bob", "first"), await ada.run("send", "bob", "second")];
@@ -98,7 +98,7 @@ onEachServer(
   },
 );
 
-test("what is not sent is explained", async (t) => {
+test("a message that was not sent is explained", async (t) => {
   const { ada, bob, conversation } = await serve(t);
   for (const [code, said, ...args] of [
     [2, /nothing to send/, "bob"],
@@ -115,7 +115,7 @@ test("what is not sent is explained", async (t) => {
   assert.deepEqual(items(await bob.run("messages", conversation, "--json")), []);
 });
 
-test("a terminal of unknown size shows lists and chats whole", { skip: noTerminal }, async (t) => {
+test("a terminal of unknown width shows lists and chats in full", { skip: noTerminal }, async (t) => {
   const { ada, bob } = await serve(t);
   await ada.run("send", "bob", "The plan");
   const list = await onTerminal(bob, "messages ada", 0).end();
@@ -130,7 +130,7 @@ test("a terminal of unknown size shows lists and chats whole", { skip: noTermina
   assert.doesNotMatch(shown, /Infinity/);
 });
 
-test("a chat prints what comes, sends each line of a pipe in order, and ends with it", async (t) => {
+test("a chat prints new messages, sends each line of a pipe in order, and ends with the pipe", async (t) => {
   const { ada, bob } = await serve(t);
   await ada.run("send", "bob", "before");
   const chat = follow(bob, "ada");
@@ -157,7 +157,7 @@ test("a chat prints what comes, sends each line of a pipe in order, and ends wit
   assert.deepEqual(items(await bob.run("conversations", "--unread", "--json")), []);
 });
 
-test("a chat prints changes as JSON, goes on after a refused line, and ends when nobody reads it", async (t) => {
+test("a chat prints changes as JSON, continues after a refused line, and ends when the reader stops", async (t) => {
   const { ada, bob, conversation } = await serve(t);
   const login = await readFile(join(ada.folder, ".config/parley/login.json"), "utf8");
   await new Parley(JSON.parse(login)).messages.create({ conversation_id: conversation, data: { lat: 1 } });
@@ -179,7 +179,7 @@ test("a chat prints changes as JSON, goes on after a refused line, and ends when
   assert.equal((await unread.end).code, 0);
 });
 
-test("on a terminal a chat shows what is sent and what comes, and leaves the terminal as it was", {
+test("on a terminal a chat shows sent and new messages, and restores the terminal", {
   skip: noTerminal,
 }, async (t) => {
   const { ada, bob } = await serve(t);
@@ -202,7 +202,7 @@ test("on a terminal a chat shows what is sent and what comes, and leaves the ter
   }
 });
 
-test("on a terminal, lines that are entered faster than they are sent make way for their messages", {
+test("on a terminal, typed lines are replaced by their messages, even if typed faster than sent", {
   skip: noTerminal,
 }, async (t) => {
   const { ada, bob } = await serve(t);

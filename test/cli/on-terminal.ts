@@ -8,7 +8,7 @@ export const noTerminal = /util-linux/.test(
   ? false
   : "script of util-linux is not installed";
 
-/** A command on a terminal: what the terminal shows, and what is typed at it. */
+/** Runs a command on a terminal. Returns what the terminal shows, and a way to type. */
 export function onTerminal(
   who: { folder: string; env: Record<string, string> },
   line: string,
@@ -38,7 +38,7 @@ export function onTerminal(
   };
 }
 
-/** What a terminal shows after this output, if no line is wider. Only what readline writes is understood. */
+/** Returns what a terminal shows after this output, if no line wraps. Supports only what readline writes. */
 export function toScreen(output: string): string[] {
   const rows = [""];
   let [row, column] = [0, 0];

@@ -7,13 +7,13 @@ import { type CommandLine, commandLine, type Ended, ended, PARLEY, tokenOf } fro
 import { testDatabase } from "../support/engines/postgres.ts";
 import { isLong } from "../support/scale.ts";
 
-/** Somebody with a home and the command line, away from the server's settings. */
+/** A person with a home folder and the command line, without the server's settings. */
 export interface Person {
-  /** Their home, in which commands run. */
+  /** The home folder, where commands run. */
   folder: string;
   env: Record<string, string>;
   run(...args: string[]): Promise<Ended>;
-  /** Runs a command that is given this on standard input. */
+  /** Runs a command with this standard input. */
   feed(input: string, ...args: string[]): Promise<Ended>;
   start(...args: string[]): ChildProcess;
 }
@@ -31,14 +31,14 @@ export async function person(t: TestContext, settings: Record<string, string> = 
   return { folder, env, start, feed, run: (...args) => feed("", ...args) };
 }
 
-/** A server, as the operator has it, with the token of its first user. */
+/** A running server, with the token of its first user. */
 export interface Served {
   operator: CommandLine;
   url: string;
   token: string;
 }
 
-/** A test on SQLite, and in the long version on PostgreSQL, too: what the command sends is the same. */
+/** Runs a test on SQLite, and in the long version also on PostgreSQL: the command sends the same to both. */
 export function onEachServer(name: string, run: (t: TestContext, server: Served) => Promise<void>): void {
   const serve = async (t: TestContext, settings: Record<string, string>) => {
     const operator = await commandLine(t, settings);
@@ -51,7 +51,7 @@ export function onEachServer(name: string, run: (t: TestContext, server: Served)
       serve(t, { PARLEY_DATABASE_URL: await testDatabase(t), PARLEY_SECRET: "s".repeat(32) }));
 }
 
-/** A new user of the server, who is logged in. */
+/** Creates a user who is logged in. */
 export async function newcomer(t: TestContext, { url, token: admin }: Served, name: string): Promise<Person> {
   const make = async (path: string, fields: Record<string, string>) => {
     const headers = { authorization: `Bearer ${admin}` };
@@ -67,7 +67,7 @@ export async function newcomer(t: TestContext, { url, token: admin }: Served, na
   return somebody;
 }
 
-/** What a command has printed, as lines of JSON. */
+/** Parses the output of a command as JSON lines. */
 // biome-ignore lint/suspicious/noExplicitAny: each command's are others, and what they have is what is tested.
 export function items({ stdout }: Ended): any[] {
   return stdout

@@ -50,7 +50,7 @@ onEachServer("messages are found by their words, in all conversations or in one"
   }
 });
 
-test("a search ends when nobody reads it, and says so while there is no index", async (t) => {
+test("a search ends when the reader stops, and reports a missing index", async (t) => {
   const operator = await commandLine(t);
   const token = tokenOf(await operator.serve());
   const detail = "The search index is being built. Try again later.";

@@ -1,4 +1,4 @@
-// `parley upload --strip-metadata`, which large files must not bypass.
+// Tests that large files cannot bypass `parley upload --strip-metadata`.
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { items, person } from "./person.ts";
 
 const SECRET = Buffer.from("the beach of Brighton");
 
-test("--strip-metadata removes it from small and large pictures, and refuses other files", async (t) => {
+test("--strip-metadata removes metadata from small and large pictures, and refuses other files", async (t) => {
   const operator = await commandLine(t);
   const token = tokenOf(await operator.serve());
   const ada = await person(t, { PARLEY_URL: operator.url, PARLEY_TOKEN: token });

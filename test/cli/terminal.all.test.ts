@@ -7,7 +7,7 @@ import { proxy } from "../support/proxy.ts";
 import { noTerminal, onTerminal } from "./on-terminal.ts";
 import { person } from "./person.ts";
 
-test("on a terminal the token is asked for and not shown, and Ctrl-C changes nothing", {
+test("on a terminal the token is prompted for without echo, and Ctrl-C changes nothing", {
   skip: noTerminal,
 }, async (t) => {
   const operator = await commandLine(t);
@@ -29,7 +29,7 @@ test("on a terminal the token is asked for and not shown, and Ctrl-C changes not
   assert.equal((await ada.run("whoami")).code, 0);
 });
 
-test("on a terminal a bar tells size, speed and time left, and names drive nothing", {
+test("on a terminal a bar shows size, speed and time left, and names are escaped", {
   skip: noTerminal,
 }, async (t) => {
   const operator = await commandLine(t);
@@ -50,7 +50,7 @@ test("on a terminal a bar tells size, speed and time left, and names drive nothi
   assert.match(down.shown, /b\.bin\r\n$/);
 });
 
-test("on a terminal a list fits into it, none is told in words, and no file is printed", {
+test("on a terminal a list fits the width, an empty one says so, and no file is printed", {
   skip: noTerminal,
 }, async (t) => {
   const operator = await commandLine(t);
@@ -76,7 +76,7 @@ test("on a terminal a list fits into it, none is told in words, and no file is p
   assert.match(printed.shown, /^parley: A file can control the terminal/);
 });
 
-test("on a terminal it is told, once, that the server asked to wait", { skip: noTerminal }, async (t) => {
+test("on a terminal a rate limit is reported once", { skip: noTerminal }, async (t) => {
   const operator = await commandLine(t);
   const token = tokenOf(await operator.serve());
   const busy = { status: 503, headers: { "retry-after": "1" } };

@@ -1,4 +1,4 @@
-// The client in a page: uploads go by XMLHttpRequest there, which follows, aborts and fails by rules of its own.
+// The client in a page. Uploads use XMLHttpRequest there, which has its own rules for redirects, aborts and errors.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { type Between, type Fate, proxy } from "../support/proxy.ts";
 
 const CLIENT = new URL("../../client/", import.meta.url);
 
-/** A module of the client, as a page takes it. */
+/** Serves a module of the client to the page. */
 function moduleAt(path: string): Fate {
   const body = stripTypeScriptTypes(readFileSync(new URL(`.${path}`, CLIENT), "utf8"));
   return { status: 200, headers: { "content-type": "text/javascript" }, body };
@@ -21,13 +21,13 @@ function moduleAt(path: string): Fate {
 
 interface Opened {
   page: Page;
-  /** Requests to the API. */
+  /** Requests to the API so far. */
   seen: () => Between["seen"];
-  /** Runs code that has the client's `parley`, and gives what it returns, or what went wrong. */
+  /** Runs code that can use the client as `parley`. Returns its result or its error. */
   run: (code: string) => Promise<unknown>;
 }
 
-/** A page of the same origin as the API. `fateOf` is asked for each request to that. */
+/** Opens a page of the API's origin. Calls `fateOf` for each request to the API. */
 async function openPage(t: TestContext, fateOf: () => Fate = () => "pass"): Promise<Opened> {
   const server = await startApp(t);
   const { token } = await server.user();
@@ -50,7 +50,7 @@ async function openPage(t: TestContext, fateOf: () => Fate = () => "pass"): Prom
   return { page, run, seen: () => between.seen.filter(({ path }) => path.startsWith("/v1/")) };
 }
 
-test("a page uploads, and tells how far it is", { skip: noChromium }, async (t) => {
+test("a page uploads with progress", { skip: noChromium }, async (t) => {
   const { run } = await openPage(t);
   const sent = await run(`
     const told = [];
@@ -66,7 +66,7 @@ test("a page uploads, and tells how far it is", { skip: noChromium }, async (t) 
   ]);
 });
 
-test("a page, too, is told of a redirection, and does not take what it leads to for the answer", {
+test("a page gets an error for a redirect instead of the redirect's target", {
   skip: noChromium,
 }, async (t) => {
   const { run, seen } = await openPage(t, () =>
@@ -82,7 +82,7 @@ test("a page, too, is told of a redirection, and does not take what it leads to 
   assert.deepEqual((made as string[]).slice(0, 2), ["ParleyApiError", "unexpected_answer"]);
 });
 
-test("an upload of a page that is aborted while its token is asked for is not sent", {
+test("an upload aborted while its token is requested is not sent", {
   skip: noChromium,
 }, async (t) => {
   const { run, seen } = await openPage(t);
@@ -94,7 +94,7 @@ test("an upload of a page that is aborted while its token is asked for is not se
   assert.deepEqual(seen(), []);
 });
 
-test("a file that has changed since it was chosen is told as that, at once", {
+test("a file that changed since it was chosen fails at once with source_changed", {
   skip: noChromium,
 }, async (t) => {
   const { page, run, seen } = await openPage(t);
@@ -116,7 +116,7 @@ test("a file that has changed since it was chosen is told as that, at once", {
   }
 });
 
-test("a page whose origin may not call learns which setting names it", { skip: noChromium }, async (t) => {
+test("a page whose origin is not allowed learns which setting allows it", { skip: noChromium }, async (t) => {
   const foreign = await startApp(t);
   const { page, run } = await openPage(t);
   const { origin } = new URL(page.url());

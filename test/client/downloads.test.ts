@@ -1,4 +1,4 @@
-// Files come as they are, whole or in part, into memory, a stream or a file; and what fails leaves nothing.
+// Downloads, whole or in part, into memory, a stream or a file. A failed one leaves nothing.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { proxy } from "../support/proxy.ts";
 import { clientOf, onEachEngine } from "./engines.ts";
 import { failure } from "./failure.ts";
 
-/** Of no known type: random bytes alone may begin as a piece of music does. */
+/** Starts with text, because random bytes may look like a music file. */
 const BYTES = Buffer.concat([Buffer.from("random"), randomBytes(1_999_997)]);
 
 async function folderOf(t: TestContext): Promise<string> {
@@ -24,7 +24,7 @@ async function folderOf(t: TestContext): Promise<string> {
   return folder;
 }
 
-onEachEngine("a file comes as it was sent, by each way of taking it", async (t, config) => {
+onEachEngine("a downloaded file is identical, as a stream, in memory or as a file", async (t, config) => {
   const { attachments } = await clientOf(await startOn(t, config));
   const made = await attachments.upload(new File([BYTES], "data.bin"));
   const told: DownloadProgress[] = [];
@@ -52,7 +52,7 @@ onEachEngine("a file comes as it was sent, by each way of taking it", async (t, 
   assert.deepEqual((await readdir(folder)).sort(), ["data.bin", "new.bin"]);
 });
 
-test("a file whose name is as long as a name can be is saved", async (t) => {
+test("a file with a name of maximum length is saved", async (t) => {
   const { attachments } = await clientOf(await startApp(t));
   const folder = await folderOf(t);
   const name = `${"名".repeat(83)}.txt`;
@@ -65,7 +65,7 @@ test("a file whose name is as long as a name can be is saved", async (t) => {
   assert.deepEqual(await readdir(folder), [name]);
 });
 
-test("parts of a file, and an empty one", async (t) => {
+test("ranges of a file, and an empty file, are downloaded", async (t) => {
   const { attachments } = await clientOf(await startApp(t));
   const made = await attachments.upload(new File([BYTES], "data.bin"));
   const part = async (start: number, end?: number) => {
@@ -81,10 +81,10 @@ test("parts of a file, and an empty one", async (t) => {
   assert.equal((await (await attachments.download(empty)).blob()).size, 0);
 });
 
-test("a file that was renamed since is found, also where the server tells another address than the client has", async (t) => {
+test("a renamed file is still downloaded, also if the server's public URL differs from the client's", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
-  // The same server by another origin: on the way there `fetch` drops the token.
+  // The same server under another origin: `fetch` drops the token on the redirect.
   for (const url of [server.url, server.url.replace("127.0.0.1", "localhost")]) {
     const { attachments } = new Parley({ url, token: user.token });
     const made = await attachments.upload(new File(["text"], "old name.txt"));
@@ -95,7 +95,7 @@ test("a file that was renamed since is found, also where the server tells anothe
   }
 });
 
-test("a download that is aborted, or cut, fails, and leaves what was there", async (t) => {
+test("an aborted or cut download fails and leaves the previous file", async (t) => {
   const server = await startApp(t);
   const { attachments } = await clientOf(server);
   const made = await attachments.upload(new File([Buffer.alloc(30_000_000)], "data.bin"));
@@ -122,11 +122,11 @@ test("a download that is aborted, or cut, fails, and leaves what was there", asy
   assert.deepEqual(await readdir(folder), ["data.bin"]);
 });
 
-test("a download that is not wanted lets go of its connection: it cannot be written, or is cancelled", async (t) => {
+test("a download that cannot be written, or is cancelled, releases its connection", async (t) => {
   const server = await startApp(t);
   const { url, underWay } = await proxy(t, server.url, () => "pass");
   const { attachments } = await clientOf(server, { url });
-  // More than what the way between holds: the server waits for a reader.
+  // More than the buffers in between hold, so that the server waits for the reader.
   const made = await attachments.upload(new File([Buffer.alloc(50_000_000)], "data.bin"));
   const download = await attachments.download(made);
   assert.equal(underWay(), 1);

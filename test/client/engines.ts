@@ -6,7 +6,7 @@ import { type TestApp, testConfig } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { isLong } from "../support/scale.ts";
 
-/** A test on SQLite, and in the long version on PostgreSQL, too: what the client sends is the same. */
+/** Runs a test on SQLite, and in the long version also on PostgreSQL: the client sends the same to both. */
 export function onEachEngine(name: string, run: (t: TestContext, config: Config) => Promise<void>): void {
   test(`${name} (SQLite)`, async (t) => run(t, await testConfig(t)));
   if (isLong)
@@ -16,7 +16,7 @@ export function onEachEngine(name: string, run: (t: TestContext, config: Config)
     });
 }
 
-/** A client of a new user. */
+/** Creates a user, and returns their client. */
 export async function clientOf(
   server: TestApp,
   options: Partial<ParleyOptions> = {},

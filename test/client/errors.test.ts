@@ -1,4 +1,4 @@
-// What goes wrong is one kind of error, whose code tells what it was.
+// Every failure is one kind of error with a code.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Parley } from "../../client/src/index.ts";
@@ -8,7 +8,7 @@ import { proxy, silentServer } from "../support/proxy.ts";
 import { clientOf } from "./engines.ts";
 import { failure } from "./failure.ts";
 
-test("an error of the API has its code, field, request and further members", async (t) => {
+test("an API error has its code, field, request id and further members", async (t) => {
   const server = await startApp(t);
   const parley = await clientOf(server);
   const fields = { username: "ada", phone_number: "555-0100" };
@@ -36,7 +36,7 @@ test("an error of the API has its code, field, request and further members", asy
   }
 });
 
-/** What a call of each kind fails with. */
+/** Returns the code with which each kind of call fails. */
 async function codes(parley: Parley): Promise<string[]> {
   const failures = [
     parley.me(),
@@ -49,7 +49,7 @@ async function codes(parley: Parley): Promise<string[]> {
   return (await Promise.all(failures)).map(({ code }) => code);
 }
 
-test("a server that is not there, is silent, or is another one", async (t) => {
+test("a server that is unreachable, silent or not Parley gives an error", async (t) => {
   const gone = new Parley({ url: `http://127.0.0.1:${await freePort()}`, token: "x", maxRetries: 0 });
   assert.deepEqual(await codes(gone), Array(6).fill("connection_failed"));
   const silent = new Parley({ url: await silentServer(t), token: "x", timeoutMs: 200 });
@@ -68,7 +68,7 @@ test("a server that is not there, is silent, or is another one", async (t) => {
   assert.deepEqual([welcomed.code, welcomed.status], ["unexpected_answer", 200]);
 });
 
-test("answers that are none of Parley's are told as that, and are not taken for its own", async (t) => {
+test("responses that are not Parley's are reported as unexpected", async (t) => {
   const problem = { "content-type": "application/problem+json" };
   const answers: { status: number; headers?: Record<string, string>; body?: string }[] = [
     { status: 500, headers: problem, body: '{"type":"about:blank","title":"Gateway"}' },
@@ -88,7 +88,7 @@ test("answers that are none of Parley's are told as that, and are not taken for 
   }
 });
 
-test("a redirection is told, and not followed, but of files", async (t) => {
+test("a redirect is reported and not followed, except for files", async (t) => {
   const server = await startApp(t);
   const { token } = await server.user();
   const { attachments } = new Parley({ url: server.url, token });
@@ -118,7 +118,7 @@ test("a redirection is told, and not followed, but of files", async (t) => {
   assert.equal(await (await stored.blob()).text(), "text");
 });
 
-test("what no request can be made of is refused by a TypeError that says what is wanted", async (t) => {
+test("an invalid argument throws a TypeError that says what is accepted", async (t) => {
   const odd = [
     "chat.example.com",
     "chat.example.com:8080",
@@ -153,7 +153,7 @@ test("what no request can be made of is refused by a TypeError that says what is
   assert.equal(between.seen[0]!.path, "/parley/v1/contacts/con_x");
 });
 
-test("a caller that ends a request is told its own reason, also between two tries", async (t) => {
+test("an aborted request rejects with the caller's reason, also between retries", async (t) => {
   const url = await silentServer(t);
   const parley = new Parley({ url, token: "x" });
   await assert.rejects(parley.me({ signal: AbortSignal.timeout(50) }), { name: "TimeoutError" });
@@ -167,7 +167,7 @@ test("a caller that ends a request is told its own reason, also between two trie
   assert.equal(busy.seen.length, 1);
 });
 
-test("the caller's own fetch and token are asked for each request", async (t) => {
+test("the caller's own fetch and token function are used for each request", async (t) => {
   const server = await startApp(t);
   const { token } = await server.user();
   let asked = 0;

@@ -1,4 +1,4 @@
-// A stream of events tells each of them once, in order, whatever becomes of its connection.
+// An event stream delivers each event once and in order, whatever happens to its connection.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Parley, type StreamEvent } from "../../client/src/index.ts";
@@ -11,7 +11,7 @@ import { failure } from "./failure.ts";
 
 type Options = Parameters<Parley["events"]["stream"]>[0];
 
-/** Collects what a stream tells until it is closed. */
+/** Collects the events of a stream until it is closed. */
 function listen(parley: Parley, options: Options = {}) {
   const stop = new AbortController();
   const events: StreamEvent[] = [];
@@ -29,7 +29,7 @@ function listen(parley: Parley, options: Options = {}) {
   };
 }
 
-/** A user's client, and what tells that so many streams of it have been opened. */
+/** Returns a user's client, and a function that waits for this many streams to be opened. */
 async function listener(server: TestApp, url = server.url) {
   const { token } = await server.user();
   let opened = 0;
@@ -48,7 +48,7 @@ async function listener(server: TestApp, url = server.url) {
 const add = (parley: Parley, username: string) =>
   parley.contacts.create({ username, phone_number: "555-0100" });
 
-onEachEngine("a stream goes on behind its last event when the server is started again", async (t, given) => {
+onEachEngine("a stream resumes after its last event when the server restarts", async (t, given) => {
   const config = { ...given, secrets: ["s".repeat(32)] };
   const first = await startOn(t, config);
   const again = { ...config, port: first.app.port() };
@@ -70,7 +70,7 @@ onEachEngine("a stream goes on behind its last event when the server is started 
   assert.deepEqual([pages.has_more, pages.data], [true, stream.events.slice(1).reverse()]);
 });
 
-test("what happens while there is no connection is told, also before the first event", async (t) => {
+test("events during a lost connection are delivered, also before the first event", async (t) => {
   const server = await startApp(t);
   let isAway = false;
   const between = await proxy(t, server.url, () => (isAway ? { status: 502 } : "pass"));
@@ -90,7 +90,7 @@ test("what happens while there is no connection is told, also before the first e
   assert.deepEqual(await stream.close(), ["ada", "grace", "edsger"]);
 });
 
-onEachEngine("all changes after a cursor are told, whatever is read meanwhile", async (t, config) => {
+onEachEngine("all changes after a cursor are delivered, whatever is read meanwhile", async (t, config) => {
   const server = await startOn(t, config);
   const parley = await clientOf(server);
   for (const names of [["ada", "grace"], ["edsger"]]) {
@@ -104,7 +104,7 @@ onEachEngine("all changes after a cursor are told, whatever is read meanwhile", 
   assert.equal(await parley.events.cursor(), (await parley.events.list()).data[0]!.id);
 });
 
-test("a stream of a user without events begins with the first, though its first connection is cut", async (t) => {
+test("a stream of a user without events starts at the first one, even if its first connection is cut", async (t) => {
   const server = await startApp(t);
   const between = await proxy(t, server.url, () => "pass");
   const { parley, direct, connected } = await listener(server, between.url);
@@ -118,7 +118,7 @@ test("a stream of a user without events begins with the first, though its first 
   }
 });
 
-test("events of some types, and behind one that is known; what one is tells what it carries", async (t) => {
+test("events are filtered by type and start after a known one, and each type has its payload", async (t) => {
   const parley = await clientOf(await startApp(t));
   const [ada] = [await add(parley, "ada"), await add(parley, "grace")];
   const file = await parley.attachments.upload(new File(["x"], "x.txt"), {
@@ -141,7 +141,7 @@ test("events of some types, and behind one that is known; what one is tells what
   assert.deepEqual(await whole.close(), ["ada", "grace", "edsger"]);
 });
 
-/** Says what an event of a group is about, as its type says that the payload is. */
+/** Returns what an event of a group is about. Compiles only if the payload has the type's fields. */
 function ofGroup(event: StreamEvent): unknown[] {
   const { type, payload } = event;
   switch (type) {
@@ -160,7 +160,7 @@ function ofGroup(event: StreamEvent): unknown[] {
   }
 }
 
-test("events of a group and its members have what their types say", async (t) => {
+test("events of a group and its members match their types", async (t) => {
   const server = await startApp(t);
   const [ann, bob] = [await clientOf(server), await clientOf(server)];
   const [{ username: annsName }, { username, id: bobsId }] = [await ann.me(), await bob.me()];
@@ -169,7 +169,7 @@ test("events of a group and its members have what their types say", async (t) =>
   const bobs = listen(bob, { after: null, types: ["group.deleted", "member.deleted"] });
   const { id, conversation_id } = await ann.groups.create({ name: "Climbing", members: [username] });
   await bob.groups.join(id);
-  // The payload is what is there when the event is sent, so each is waited for.
+  // A payload shows the state when the event is sent, so wait for each event.
   assert.ok(await anns.has(5));
   const [seat] = (await ann.groups.listMembers(id)).data;
   await ann.groups.updateMember(id, seat!.id, { role: "admin" });
@@ -195,7 +195,7 @@ test("events of a group and its members have what their types say", async (t) =>
 });
 
 onEachEngine(
-  "who is typing comes to streams, which go on behind the last event that is kept",
+  "typing events are streamed, and do not move the position of the last stored event",
   async (t, config) => {
     const server = await startOn(t, config);
     let isAway = false;
@@ -223,7 +223,7 @@ onEachEngine(
     assert.ok(await stream.has(3));
     assert.deepEqual(await stream.close(), [username, undefined, "grace"]);
     const only = listen(ann, { after: null, types: ["typing"] });
-    // It begins a moment after it is opened.
+    // The stream opens a moment later.
     const types = async () => {
       await direct.conversations.typing(conversation_id);
       return only.events.length > 0;
@@ -234,7 +234,7 @@ onEachEngine(
   },
 );
 
-test("a loop that is left closes the connection; what the server refuses ends the stream", async (t) => {
+test("leaving the loop closes the connection, and a refusal ends the stream", async (t) => {
   const server = await startApp(t);
   const between = await proxy(t, server.url, () => "pass");
   const { parley } = await listener(server, between.url);
@@ -253,7 +253,7 @@ test("a loop that is left closes the connection; what the server refuses ends th
   assert.deepEqual(none, []);
 });
 
-test("messages are found wherever chunks begin and end", async () => {
+test("events are parsed wherever chunks begin and end", async () => {
   const text =
     ': hello\n\nid: 1\nevent: a\ndata: {"é":1}\n\n:\n\ndata:first\r\ndata: second\r\n\r\nretry: 5\n\ndata: cut off';
   const bytes = new TextEncoder().encode(text);

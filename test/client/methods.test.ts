@@ -1,4 +1,4 @@
-// Every method of the client, on a real server.
+// Runs every method of the client against a real server.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -74,7 +74,7 @@ onEachEngine("uploads", async (t, config) => {
   const ids: string[] = [];
   const sent = await uploads.send(new File(["whole"], "b.txt"), { onStart: (id) => ids.push(id) });
   assert.equal(await (await (await attachments.download(sent)).blob()).text(), "whole");
-  // It is complete already.
+  // It is already complete.
   assert.deepEqual(await uploads.send(new File(["whole"], "b.txt"), { resume: ids[0] }), sent);
 });
 
@@ -205,7 +205,7 @@ onEachEngine("blocks", async (t, config) => {
   assert.deepEqual(await names(blocks.list()), ["50%", "zoë/?#"]);
 });
 
-onEachEngine("groups and their members", async (t, config) => {
+onEachEngine("groups and their members are managed", async (t, config) => {
   const server = await startOn(t, config);
   const [ann, bob] = [await clientOf(server), await clientOf(server)];
   const { username: annsName } = await ann.me();
@@ -246,11 +246,11 @@ onEachEngine("groups and their members", async (t, config) => {
   assert.deepEqual((await groups.list({ limit: 1 })).data, [{ ...renamed, member_count: 1 }]);
 });
 
-test("an inbox goes on after a page without any match, in both directions", async (t) => {
+test("an inbox continues after a page without a match, in both directions", async (t) => {
   const server = await startApp(t);
   const parley = await clientOf(server);
   const { id: me, conversation_id: notes } = await parley.me();
-  // One request looks at 1,000 conversations.
+  // One request examines 1,000 conversations.
   const db = new DatabaseSync(join(server.config.dataFolder, "parley.db"));
   const insertPlace = db.prepare("INSERT INTO places (user_id, conversation_id, position) VALUES (?, ?, ?)");
   const insertMember = db.prepare(
@@ -298,12 +298,12 @@ onEachEngine("webhooks", async (t, config) => {
   assert.equal((await failure(webhooks.retrieve(made.id))).code, "webhook_not_found");
 });
 
-onEachEngine("push subscriptions", async (t, config) => {
+onEachEngine("push subscriptions are created, listed and deleted", async (t, config) => {
   const parley = await clientOf(await startOn(t, config));
   const { pushSubscriptions } = parley;
   assert.match((await parley.me()).push_public_key, /^B[\w-]{86}$/);
   const keys = {
-    // Those of RFC 8291, section 5.
+    // From RFC 8291, section 5.
     p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
     auth: "BTBZMqHH6r4Tts7J_aSIgg",
   };
@@ -315,7 +315,7 @@ onEachEngine("push subscriptions", async (t, config) => {
   assert.equal((await failure(pushSubscriptions.retrieve(made.id))).code, "push_subscription_not_found");
 });
 
-onEachEngine("users, tokens, the audit trail and the caller", async (t, config) => {
+onEachEngine("users, tokens, the audit trail and the caller are read and managed", async (t, config) => {
   const server = await startOn(t, config);
   const parley = await clientOf(server, {}, { scopes: SCOPES });
   const { users, tokens, audit } = parley;
@@ -346,7 +346,7 @@ onEachEngine("users, tokens, the audit trail and the caller", async (t, config) 
   );
 });
 
-test("a change of a version that is not the current one is refused", async (t) => {
+test("a change with an outdated version is refused", async (t) => {
   const { contacts } = await clientOf(await startApp(t));
   const ada = await contacts.create({ username: "ada", phone_number: "555-0100" });
   const known = await contacts.retrieve(ada.id);
@@ -359,7 +359,7 @@ test("a change of a version that is not the current one is refused", async (t) =
   assert.equal(etagOf({}), undefined);
 });
 
-onEachEngine("lists go on over their pages, in both directions", async (t, config) => {
+onEachEngine("lists continue over pages in both directions", async (t, config) => {
   const { contacts } = await clientOf(await startOn(t, config));
   const made: string[] = [];
   for (let i = 0; i < 23; i++) {

@@ -1,4 +1,4 @@
-// The client as it is published: packed, installed into a project of its own, and used as its README says.
+// Tests the published client: packed, installed into a new project, and used as its README says.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -30,7 +30,7 @@ before(async () => {
 
 after(() => rm(project, { recursive: true, force: true }));
 
-/** The blocks of the README in these languages, in their order. */
+/** Returns the README's code blocks in this language, in order. */
 async function blocks(language: string): Promise<string[]> {
   const text = await readFile(README, "utf8");
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(
@@ -38,7 +38,7 @@ async function blocks(language: string): Promise<string[]> {
   );
 }
 
-test("it has what it needs, and nothing else", async () => {
+test("the package contains what it needs and nothing else", async () => {
   const wanted = /^(LICENSE|README\.md|package\.json|dist\/[a-z-]+\.(js|d\.ts))$/;
   assert.deepEqual(
     packed.filter((path) => !wanted.test(path)),
@@ -49,7 +49,7 @@ test("it has what it needs, and nothing else", async () => {
   }
 });
 
-test("every line of client/README.md runs as it stands, and prints what it says", async (t) => {
+test("every line of client/README.md runs as written and prints what it says", async (t) => {
   const command = await commandLine(t);
   const token = tokenOf(await command.serve());
   const code = (await blocks("ts")).join("\n").replaceAll("http://127.0.0.1:8080", command.url);
@@ -62,7 +62,7 @@ test("every line of client/README.md runs as it stands, and prints what it says"
   assert.equal(await readFile(join(project, "copy.md"), "utf8"), await readFile(README, "utf8"));
 });
 
-/** What the compiler says of the README's code, in a project with these settings. */
+/** Returns what the compiler reports for the README's code, in a project with these settings. */
 async function compile(...settings: string[]): Promise<string> {
   await writeFile(join(project, "typed.ts"), (await blocks("ts")).join("\n"));
   const strict = [
@@ -80,7 +80,7 @@ async function compile(...settings: string[]): Promise<string> {
   );
 }
 
-test("its types are whole, in Node and in browsers, and refuse what the API does not know", async () => {
+test("the types compile in Node and in browsers, and refuse what the API does not know", async () => {
   const types = ["--typeRoots", join(ROOT, "node_modules/@types"), "--types"];
   assert.equal(await compile("--module", "nodenext", "--lib", "esnext", ...types, "node"), "");
   const browser = [
@@ -105,7 +105,7 @@ test("its types are whole, in Node and in browsers, and refuse what the API does
   assert.deepEqual(said.match(/^wrong\.ts\(\d+/gm), ["wrong.ts(3", "wrong.ts(4"]);
 });
 
-/** Another Node on this machine, as old as the oldest that the client is for. */
+/** Finds another Node on this machine, of the oldest supported version. */
 async function oldNode(): Promise<string | undefined> {
   const { stdout } = await run("which", ["-a", "node"]);
   for (const path of stdout.split("\n").filter(Boolean)) {
@@ -115,7 +115,7 @@ async function oldNode(): Promise<string | undefined> {
   return undefined;
 }
 
-test("it runs on Node 20", async (t) => {
+test("the package runs on Node 20", async (t) => {
   const node = await oldNode();
   if (!node) return t.skip("This machine has no Node 20.");
   const server = await startApp(t);

@@ -1,4 +1,4 @@
-// Uploads that go on after a lost connection, and in another process.
+// Uploads that resume after a lost connection, and in another process.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ async function assertStored({ attachments }: Parley, id: string, bytes: Buffer):
   assert.ok(bytes.equals(Buffer.from(await (await download.blob()).arrayBuffer())), "it has other bytes");
 }
 
-onEachEngine("an upload whose connections are cut goes on where it was", async (t, config) => {
+onEachEngine("an upload continues at the server's offset after cut connections", async (t, config) => {
   const server = await startOn(t, config);
   const between = await proxy(t, server.url, () => "pass");
   const parley = await clientOf(server, { url: between.url });
@@ -45,7 +45,7 @@ onEachEngine("an upload whose connections are cut goes on where it was", async (
   assert.ok(between.seen.filter(({ method }) => method === "HEAD").length >= 2);
 });
 
-test("a lost answer to the last part is found out", async (t) => {
+test("an upload whose last answer was lost is recognized as complete", async (t) => {
   const server = await startApp(t);
   const between = await proxy(t, server.url, (_path, seen) =>
     seen.length === 1 ? "lose the answer" : "pass",
@@ -60,7 +60,7 @@ test("a lost answer to the last part is found out", async (t) => {
   assert.equal((await parley.attachments.list()).data.length, 1);
 });
 
-test("another process goes on with the id, and a stream cannot", async (t) => {
+test("another process resumes with the id, unless the source is a stream", async (t) => {
   const server = await startApp(t);
   const parley = await clientOf(server);
   const upload = await parley.uploads.create({ filename: "a.bin", length: BYTES.length });
@@ -74,7 +74,7 @@ test("another process goes on with the id, and a stream cannot", async (t) => {
   await assertStored(parley, made.id, BYTES);
 });
 
-test("an upload fails once no attempt brings it further, and what the server refuses at once", async (t) => {
+test("an upload fails when attempts make no progress, or at once if the server refuses it", async (t) => {
   const server = await startApp(t, { maxFileBytes: 1000 });
   const between = await proxy(t, server.url, (path) =>
     path.includes("upl_") ? { status: 503, headers: { "retry-after": "0" } } : "pass",

@@ -1,4 +1,4 @@
-// What fails for a passing reason is sent again, as the same request, and is done once.
+// Retries of temporary failures repeat the same request, and take effect once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { etagOf, Parley } from "../../client/src/index.ts";
@@ -11,7 +11,7 @@ import { failure } from "./failure.ts";
 
 const ADA = { username: "ada", phone_number: "555-0100" };
 
-/** A client behind a proxy that gives each request its fate, the first of these first; others pass. */
+/** Creates a client behind a proxy. The first requests get these fates in order; later ones pass. */
 async function behind(
   t: Parameters<typeof proxy>[0],
   server: TestApp,
@@ -27,7 +27,7 @@ const busy = (seconds?: number): Fate => ({
   ...(seconds === undefined ? {} : { headers: { "retry-after": String(seconds) } }),
 });
 
-onEachEngine("a contact whose answers were lost is made once", async (t, config) => {
+onEachEngine("a contact is created once although answers were lost", async (t, config) => {
   const server = await startOn(t, config);
   const { parley, seen } = await behind(t, server, "lose the answer", "lose the answer");
   const made = await parley.contacts.create(ADA);
@@ -40,7 +40,7 @@ onEachEngine("a contact whose answers were lost is made once", async (t, config)
 });
 
 onEachEngine(
-  "an upload whose answer was lost is stored once, whatever can be read twice",
+  "an upload whose answer was lost is stored once, if its source can be read twice",
   async (t, config) => {
     const server = await startOn(t, config);
     const bytes = Buffer.alloc(300_000, "x");
@@ -59,13 +59,13 @@ onEachEngine(
   },
 );
 
-test("who is typing is not told again, when it may no longer be so", async (t) => {
+test("a typing announcement is not retried once it is outdated", async (t) => {
   const { parley, seen } = await behind(t, await startApp(t), busy());
   const error = await failure(parley.conversations.typing("cnv_x"));
   assert.deepEqual([error.status, seen.length], [503, 1]);
 });
 
-test("a stream is sent again only where nothing of it was read", async (t) => {
+test("an upload from a stream is retried only if nothing of the stream was read", async (t) => {
   const server = await startApp(t);
   async function* chunks() {
     yield new Uint8Array(10);
@@ -85,7 +85,7 @@ test("a stream is sent again only where nothing of it was read", async (t) => {
   assert.equal(refused.length, 2);
 });
 
-test("a rate that was passed is waited for, and each request is done once", async (t) => {
+test("the client waits after 429, and each request takes effect once", async (t) => {
   const server = await startApp(t, { requestsPerSecond: 5 });
   const { token } = await server.user();
   const parley = new Parley({ url: server.url, token });
@@ -100,7 +100,7 @@ test("a rate that was passed is waited for, and each request is done once", asyn
   assert.deepEqual([error.code, error.status, error.retryAfter >= 1], ["rate_limited", 429, true]);
 });
 
-test("503 is sent again after Retry-After, with the same key, and at most so often", async (t) => {
+test("503 is retried after Retry-After with the same key, a limited number of times", async (t) => {
   const server = await startApp(t);
   const { parley, seen } = await behind(t, server, busy(1), busy());
   await parley.contacts.create(ADA);
@@ -121,7 +121,7 @@ test("503 is sent again after Retry-After, with the same key, and at most so oft
   assert.ok(waited > 500 && waited < 3500, String(waited));
 });
 
-test("a first try that is still under way is waited for", async (t) => {
+test("the client waits for a first attempt that is still running", async (t) => {
   const server = await startApp(t);
   const problem = { code: "idempotency_in_progress", detail: "Wait.", title: "", type: "", status: 409 };
   const headers = { "content-type": "application/problem+json", "retry-after": "0" };
@@ -130,7 +130,7 @@ test("a first try that is still under way is waited for", async (t) => {
   assert.equal(seen.length, 2);
 });
 
-test("a delete whose answer was lost was done; a change of one version is not repeated blindly", async (t) => {
+test("a delete whose answer was lost counts as done, and a conditional change is not repeated blindly", async (t) => {
   const server = await startApp(t);
   const { parley } = await behind(t, server, "pass", "pass", "lose the answer", "lose the answer");
   const { id } = await parley.contacts.create(ADA);
@@ -142,21 +142,21 @@ test("a delete whose answer was lost was done; a change of one version is not re
   assert.equal((await failure(parley.contacts.delete(id))).status, 404);
 });
 
-test("the ETag of an answer that a proxy has compressed is strong again", async (t) => {
+test("the weak ETag of a response that a proxy has compressed becomes strong again", async (t) => {
   const headers = { "content-type": "application/json", etag: 'W/"7"' };
   const { url } = await proxy(t, "", () => ({ status: 200, headers, body: "{}" }));
   const parley = new Parley({ url, token: "x" });
   assert.equal(etagOf(await parley.contacts.retrieve("con_1")), '"7"');
 });
 
-test("a contact that was never there is not told to be unblocked, also after a lost connection", async (t) => {
+test("unblocking an unknown contact fails, also after a lost connection", async (t) => {
   const { parley, seen } = await behind(t, await startApp(t), "lose the answer");
   const error = await failure(parley.contacts.unblock("con_00000000000000000000000000"));
   assert.equal(error.code, "contact_not_found");
   assert.equal(seen.length, 2);
 });
 
-test("each wait is told before it begins", async (t) => {
+test("each wait is reported before it begins", async (t) => {
   const { url } = await proxy(t, "", (_path, seen) => (seen.length === 0 ? busy(1) : { status: 500 }));
   const told: [number, string, number | undefined][] = [];
   const parley = new Parley({
@@ -168,7 +168,7 @@ test("each wait is told before it begins", async (t) => {
   assert.deepEqual(told, [[1, "unexpected_answer", 1]]);
 });
 
-test("what is wrong with the request itself is not sent again", async (t) => {
+test("errors of the request itself are not retried", async (t) => {
   const server = await startApp(t);
   const { parley, seen } = await behind(t, server, { status: 500 });
   assert.equal((await failure(parley.me())).code, "unexpected_answer");

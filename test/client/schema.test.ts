@@ -1,4 +1,4 @@
-// The types of the client are those of the OpenAPI document.
+// The client's types are those of the OpenAPI document.
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
@@ -7,13 +7,13 @@ import { clientTypes } from "../../tools/client-types.ts";
 const SCHEMA = new URL("../../client/src/schema.ts", import.meta.url);
 const DOCUMENT = new URL("../../src/http/openapi/openapi.json", import.meta.url);
 
-test("client/src/schema.ts is what the document gives", async () => {
+test("client/src/schema.ts matches the OpenAPI document", async () => {
   const types = clientTypes(JSON.parse(await readFile(DOCUMENT, "utf8")));
   if (process.env.UPDATE_CLIENT_TYPES) await writeFile(SCHEMA, types);
   assert.equal(await readFile(SCHEMA, "utf8"), types, "Make it anew: npm run client-types");
 });
 
-test("what the types cannot say is refused", () => {
+test("schemas that the types cannot express are refused", () => {
   const schemas = { Odd: { properties: { a: { type: "number" } }, required: ["a"] } };
   assert.throws(() => clientTypes({ paths: {}, components: { schemas } }), /nothing of "number"/);
 });

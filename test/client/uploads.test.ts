@@ -1,4 +1,4 @@
-// What can be uploaded, by which names, how far it is, and what becomes of uploads that end early.
+// Uploads: sources, names, progress, and uploads that end early.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { appendFileSync, createReadStream, truncateSync } from "node:fs";
@@ -25,7 +25,7 @@ async function* chunks(bytes = BYTES, size = 100_000): AsyncGenerator<Uint8Array
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** Uploads, and looks that progress begins at 0, never goes back and ends with the whole, and that the file is right. */
+/** Uploads, and checks that the file is identical and that progress rises from 0 to the whole. */
 async function uploads(
   { attachments }: Parley,
   source: UploadSource,
@@ -50,7 +50,7 @@ async function uploads(
   return { made, total: told[0]!.total };
 }
 
-onEachEngine("each kind of source arrives as it is, and tells how far it is", async (t, config) => {
+onEachEngine("each kind of source uploads unchanged, with progress", async (t, config) => {
   const parley = await clientOf(await startOn(t, config));
   const path = join(await folderOf(t), "from a path.bin");
   await writeFile(path, BYTES);
@@ -76,7 +76,7 @@ onEachEngine("each kind of source arrives as it is, and tells how far it is", as
   assert.equal((await parley.me()).storage.used, sources.length * size);
 });
 
-test("empty files, and files of the sizes around a chunk", async (t) => {
+test("empty files, and files around the size of a chunk, are uploaded", async (t) => {
   const parley = await clientOf(await startApp(t));
   const path = join(await folderOf(t), "file");
   for (const size of [0, 1, 65_535, 65_536, 65_537]) {
@@ -88,7 +88,7 @@ test("empty files, and files of the sizes around a chunk", async (t) => {
   }
 });
 
-test("names arrive as they are, in any script", async (t) => {
+test("names in any script are kept", async (t) => {
   const { attachments } = await clientOf(await startApp(t));
   const names = [
     ...["grüße.txt", "文件 名.txt", "ملف.txt", "кот 🐈‍⬛.png", "e\u0301.txt", "名".repeat(85)],
@@ -104,7 +104,7 @@ test("names arrive as they are, in any script", async (t) => {
   assert.equal((await attachments.upload(join(folder, "文件 名.txt"))).filename, "文件 名.txt");
 });
 
-test("the type is the option's, else the Blob's, else what the server finds", async (t) => {
+test("the type is the option's, else the Blob's, else detected by the server", async (t) => {
   const { attachments } = await clientOf(await startApp(t));
   const typed = new Blob(["x"], { type: "application/x-blob" });
   const filename = "x.csv";
@@ -116,7 +116,7 @@ test("the type is the option's, else the Blob's, else what the server finds", as
   await assert.rejects(typeOf(typed, "a/b\r\nContent-Digest: x"), TypeError);
 });
 
-test("what cannot be sent is told before anything is: no name, no such file", async (t) => {
+test("an unnamed or missing file fails before anything is sent", async (t) => {
   const { attachments } = await clientOf(await startApp(t));
   await assert.rejects(attachments.upload(new Blob(["x"])), /^TypeError: The source has no name/);
   await assert.rejects(attachments.upload("/nowhere/file"), { code: "ENOENT" });
@@ -127,7 +127,7 @@ test("what cannot be sent is told before anything is: no name, no such file", as
   assert.deepEqual((await attachments.list()).data, []);
 });
 
-test("text that is cut within a character is refused, and not changed, beside files as well", async (t) => {
+test("text cut within a character is refused, also beside files", async (t) => {
   const parley = await clientOf(await startApp(t));
   const { messages } = parley;
   const { conversation_id } = await parley.me();
@@ -142,7 +142,7 @@ test("text that is cut within a character is refused, and not changed, beside fi
   assert.deepEqual((await messages.list({ conversation_id })).data, []);
 });
 
-onEachEngine("an upload that is aborted mid-way leaves nothing, here and there", async (t, config) => {
+onEachEngine("an aborted upload leaves nothing on the server or in the process", async (t, config) => {
   const server = await startOn(t, config);
   const parley = await clientOf(server);
   const path = join(await folderOf(t), "file");
@@ -175,7 +175,7 @@ async function openFiles(): Promise<string[]> {
   return Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => "")));
 }
 
-test("a source that fails ends the upload with its own error, and is not asked again", async (t) => {
+test("a source that fails ends the upload with its own error, and is not read again", async (t) => {
   const server = await startApp(t);
   const { attachments } = await clientOf(server);
   let asked = 0;
@@ -193,7 +193,7 @@ test("a source that fails ends the upload with its own error, and is not asked a
   assert.ok(await eventually(async () => (await storedFiles(server.config)).length === 0));
 });
 
-test("a stream of another size than was said is not stored", async (t) => {
+test("a stream whose size differs from the announced one is not stored", async (t) => {
   const { attachments } = await clientOf(await startApp(t));
   for (const size of [0, BYTES.length - 1, BYTES.length + 1]) {
     const error = await failure(attachments.upload(chunks(), { filename: "x", size }));
@@ -206,7 +206,7 @@ test("a stream of another size than was said is not stored", async (t) => {
   assert.deepEqual((await attachments.list()).data, []);
 });
 
-test("a file that shrinks or grows while it is sent", async (t) => {
+test("a file that shrinks or grows during the upload fails", async (t) => {
   const server = await startApp(t);
   const { url, seen } = await proxy(t, server.url, () => "pass");
   const { attachments } = await clientOf(server, { url });
@@ -223,7 +223,7 @@ test("a file that shrinks or grows while it is sent", async (t) => {
   assert.equal((await during(() => appendFileSync(path, "more"))).file_size, 10_000_000);
 });
 
-test("a stream of texts is refused by what it must give", async (t) => {
+test("a stream of strings is refused with what it must yield", async (t) => {
   const { attachments } = await clientOf(await startApp(t));
   async function* texts() {
     yield "text";
@@ -234,7 +234,7 @@ test("a stream of texts is refused by what it must give", async (t) => {
   }
 });
 
-test("a file that is refused half-way is told by its own code", async (t) => {
+test("a file refused during the upload fails with the server's code", async (t) => {
   const limits = { maxFileBytes: 1_000_000, userQuotaBytes: 1_500_000 };
   const { attachments } = await clientOf(await startApp(t, limits));
   const path = join(await folderOf(t), "file");
@@ -254,7 +254,7 @@ test("a file that is refused half-way is told by its own code", async (t) => {
   assert.equal(error.code, "conversation_not_found");
 });
 
-test("the time that nothing may happen is neither that of a slow source nor that of a whole upload", async (t) => {
+test("the idle timeout covers neither a slow source nor a long upload", async (t) => {
   const { attachments } = await clientOf(await startApp(t), { timeoutMs: 2000, maxRetries: 0 });
   async function* slow() {
     for (const ms of [3000, 100, 100, 100]) {

@@ -1,4 +1,4 @@
-// A watched conversation: list and events together give each change once, in order, whatever happens to the connection.
+// A watched conversation delivers each change once and in order, whatever happens to its connection.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
@@ -11,7 +11,7 @@ import { type Fate, proxy } from "../support/proxy.ts";
 import { onEachEngine } from "./engines.ts";
 import { failure } from "./failure.ts";
 
-/** Two users who have each other as contacts, and a proxy before the second one. */
+/** Creates two users who are contacts of each other, with a proxy before the second one. */
 async function pair(t: TestContext, server: TestApp, fateOf: (path: string) => Fate = () => "pass") {
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const { id: contact, conversation_id: conversation } = await add(server, bob, "ann");
@@ -28,7 +28,7 @@ async function pair(t: TestContext, server: TestApp, fateOf: (path: string) => F
   };
 }
 
-/** Watches until the test ends, and checks that the changes fit together. */
+/** Watches until the test ends, and checks that the changes are consistent. */
 function watch(t: TestContext, parley: Parley, conversation: string, limit?: number) {
   const stop = new AbortController();
   const changes: MessageChange[] = [];
@@ -65,7 +65,10 @@ function watch(t: TestContext, parley: Parley, conversation: string, limit?: num
   return { changes, shown, ended, close };
 }
 
-/** What the messages look like. Links are signed anew in each answer, and events may come after what they tell of was shown. */
+/**
+ * Formats messages for comparison: without links, which each response signs anew, and with sorted reactions, because
+ * events may arrive after what they report is shown.
+ */
 function plain(messages: Iterable<Message>): string {
   const toSet = (reactions: Message["reactions"]) =>
     reactions.flatMap(({ emoji, user_ids }) => user_ids.map((id) => `${emoji} ${id}`)).sort();
@@ -76,7 +79,7 @@ function plain(messages: Iterable<Message>): string {
 const listed = (parley: Parley, conversation_id: string) =>
   Array.fromAsync(parley.messages.list({ conversation_id, ending_before: `msg_${"0".repeat(26)}` }));
 
-onEachEngine("a watch begins with the newest messages, and has every change once", async (t, config) => {
+onEachEngine("a watch starts with the newest messages and delivers every change once", async (t, config) => {
   const { ann, bob, watching, conversation } = await pair(t, await startOn(t, config));
   const send = (text: string) => ann.messages.create({ conversation_id: conversation, text });
   const [old, ...newer] = [await send("a"), await send("b"), await send("c")];
@@ -147,7 +150,7 @@ const operation: fc.Arbitrary<Operation> = fc.record({
   what: fc.constantFrom("send", "send", "send", "file", "edit", "delete", "react", "unreact", "cut"),
   which: fc.nat(),
 });
-test("a watch begins with what is newest when the list is read", async (t) => {
+test("a watch starts with the newest messages at the time of its list", async (t) => {
   const delay = (path: string): Fate => (path.startsWith("/v1/messages") ? { waitMs: 500 } : "pass");
   const { ann, watching, conversation, between } = await pair(t, await startApp(t), delay);
   const watched = watch(t, watching, conversation, 1);
@@ -166,7 +169,7 @@ test("a watch begins with what is newest when the list is read", async (t) => {
 const runs = fc.array(fc.array(operation, { minLength: 3, maxLength: 12 }), { minLength: 3, maxLength: 3 });
 
 onEachEngine(
-  "what several send while watches begin and connections are cut is shown once, in order",
+  "concurrent messages during new watches and cut connections appear once and in order",
   async (t, config) => {
     const server = await startOn(t, config);
     const { ann, bob, watching, conversation, between } = await pair(t, server);
@@ -202,7 +205,7 @@ onEachEngine(
       const all = await listed(bob, conversation);
       for (const watched of [early, late]) {
         assert.ok(await eventually(async () => watched.shown.has(last.id)), "the last message is missing");
-        // Earlier messages of a conversation that has more than fit are not shown.
+        // With more messages than the limit, earlier ones are not shown.
         const shown = [...watched.shown.keys()].sort();
         const expected = all.filter(({ id }) => id >= shown[0]!);
         assert.equal(plain(shown.map((id) => watched.shown.get(id)!)), plain(expected));
@@ -214,7 +217,7 @@ onEachEngine(
   },
 );
 
-test("a watch whose events are no longer kept reads the list again, and says what has changed", async (t) => {
+test("a watch whose events have expired reads the list again and reports the changes", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   let isAway = false;
   const server = await startApp(t, {}, { clock: () => now });

@@ -1,4 +1,4 @@
-// The folder in which previews are kept.
+// The cache folder of previews.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ const open = (folder: string, maxBytes = 1_000_000, clock = () => NOW) =>
 const bytesOf = (length: number, value: number) => new Uint8Array(length).fill(value);
 const names = async (folder: string) => (await readdir(folder)).sort();
 
-test("a stored preview is found, also after a restart, and other users of the machine cannot read it", async (t) => {
+test("a stored preview survives a restart, and other users of the machine cannot read it", async (t) => {
   const folder = await testFolder(t);
   const cache = await open(folder);
   assert.equal(await cache.find(a, 320), undefined);
@@ -48,7 +48,7 @@ test("a stored preview is found, also after a restart, and other users of the ma
 
 test("a full cache removes the least recently used previews, and counts empty files", async (t) => {
   const folder = await testFolder(t);
-  // Four files of a block each.
+  // Room for four files of one block each.
   const cache = await open(folder, 4 * 4096);
   await cache.store(a, 320, bytesOf(4096, 1));
   await cache.store(b, 320, bytesOf(0, 0));
@@ -61,14 +61,14 @@ test("a full cache removes the least recently used previews, and counts empty fi
   assert.equal(await cache.find(b, 320), undefined);
   await cache.store(ids[5]!, 320, bytesOf(4097, 1));
   assert.deepEqual(await names(folder), [a, ids[4]!, ids[5]!].map((id) => `${id}-320.webp`).sort());
-  // The same again takes no more room.
+  // Storing the same preview again takes no more room.
   for (let i = 0; i < 5; i++) await cache.store(a, 320, bytesOf(4096, i));
   assert.equal((await names(folder)).length, 3);
   await cache.store(ids[6]!, 320, bytesOf(5 * 4096, 1));
   assert.deepEqual(await names(folder), []);
 });
 
-test("the use of a preview is recorded once an hour, and outlives a restart", async (t) => {
+test("the use of a preview is recorded once an hour and survives a restart", async (t) => {
   const folder = await testFolder(t);
   let now = NOW;
   const cache = await open(folder, 1_000_000, () => now);
@@ -86,13 +86,13 @@ test("the use of a preview is recorded once an hour, and outlives a restart", as
   now += 1000;
   await cache.find(a, 320);
   assert.equal(await mtimeOf(a), marked);
-  // Smaller than before: one stays, and one more has room.
+  // With a smaller limit one preview stays, and one more fits.
   const smaller = await open(folder, 2 * 4096, () => now);
   await smaller.store(d, 320, bytesOf(1, 1));
   assert.deepEqual(await names(folder), [a, d].map((id) => `${id}-320.webp`).sort());
 });
 
-test("a preview that is lost or unreadable can be stored again", async (t) => {
+test("a lost or unreadable preview can be stored again", async (t) => {
   const folder = await testFolder(t);
   const cache = await open(folder);
   await cache.store(a, 320, bytesOf(1, 1));
@@ -106,7 +106,7 @@ test("a preview that is lost or unreadable can be stored again", async (t) => {
   assert.deepEqual(new Uint8Array((await cache.find(a, 320))!), bytesOf(1, 2));
 });
 
-test("leftovers of a crash are removed, and files of others are kept", async (t) => {
+test("leftovers of a crash are removed, and unrelated files are kept", async (t) => {
   const folder = await testFolder(t);
   const cache = await open(folder, 10_000_000);
   await cache.store(a, 320, bytesOf(1, 1));
@@ -114,7 +114,7 @@ test("leftovers of a crash are removed, and files of others are kept", async (t)
   for (const name of [...others, `${b}-320.webp`, `${c}-640.webp.new`])
     await writeFile(join(folder, name), "x");
   await mkdir(join(folder, "folder"));
-  // One that is being written now.
+  // A preview that is being written right now.
   const storing = cache.store(d, 320, bytesOf(2_000_000, 1));
   await cache.removeLeftovers();
   await storing;
@@ -132,7 +132,7 @@ test("all previews of an attachment can be removed", async (t) => {
   assert.deepEqual([...cache.attachments()], [b]);
 });
 
-test("a folder that cannot be used is refused", async (t) => {
+test("an unusable folder is refused", async (t) => {
   const folder = await testFolder(t);
   await mkdir(join(folder, ".."), { recursive: true });
   await writeFile(folder, "");

@@ -1,4 +1,4 @@
-// What previews look like.
+// The contents of previews.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import sharp from "sharp";
@@ -6,7 +6,7 @@ import { thumbHashToApproximateAspectRatio, thumbHashToRGBA } from "thumbhash";
 import { PREVIEW_WIDTHS } from "../../src/core/node/previews.ts";
 import { makeOf, noise, testMaker, twoColours } from "./pictures.ts";
 
-/** The colour of a place, given in parts of the width and the height. */
+/** Returns the colour at a point, given as fractions of width and height. */
 async function colourAt(picture: Uint8Array, x: number, y: number): Promise<string> {
   const { data, info } = await sharp(picture).raw().toBuffer({ resolveWithObject: true });
   const at = (Math.floor(y * info.height) * info.width + Math.floor(x * info.width)) * info.channels;
@@ -18,10 +18,10 @@ const picture = () => twoColours(1400, 700);
 const FORMATS: Record<string, () => Promise<Buffer>> = {
   JPEG: () => picture().jpeg().toBuffer(),
   "progressive JPEG": () => picture().jpeg({ progressive: true }).toBuffer(),
-  "JPEG of CMYK": () => picture().toColourspace("cmyk").jpeg().toBuffer(),
+  "CMYK JPEG": () => picture().toColourspace("cmyk").jpeg().toBuffer(),
   PNG: () => picture().png().toBuffer(),
   "PNG with a palette": () => picture().png({ palette: true }).toBuffer(),
-  "PNG of 16 bits": () => picture().toColourspace("rgb16").png().toBuffer(),
+  "16-bit PNG": () => picture().toColourspace("rgb16").png().toBuffer(),
   WebP: () => picture().webp().toBuffer(),
   GIF: () => picture().gif().toBuffer(),
 };
@@ -62,7 +62,7 @@ test("a small picture is not enlarged, and the preview of a long one is limited"
   }
 });
 
-test("a preview is turned as the metadata says, and has none itself", async (t) => {
+test("a preview is turned as its metadata says, and contains no metadata", async (t) => {
   const { maker } = testMaker(t);
   const exif = {
     IFD0: { Model: "Camera 3000" },
@@ -117,7 +117,7 @@ test("the placeholder has the shape and the colours of the picture", async (t) =
     const { placeholder } = (await makeOf(maker, await picture().jpeg().toBuffer(), width))!;
     const hash = Buffer.from(placeholder, "base64");
     assert.equal(hash.toString("base64"), placeholder);
-    // A ThumbHash of a picture twice as wide as high says 7 to 4.
+    // A ThumbHash stores an aspect ratio of 2 as 7 to 4.
     assert.equal(thumbHashToApproximateAspectRatio(hash), 1.75);
     const { w, h, rgba } = thumbHashToRGBA(hash);
     const middle = Math.floor(h / 2) * w;

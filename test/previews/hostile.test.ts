@@ -1,4 +1,4 @@
-// Files that attack decoders, or wear them down: none has a preview, and the process goes on.
+// Files that attack or exhaust decoders have no preview, and the process survives.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import sharp from "sharp";
@@ -7,10 +7,10 @@ import { blackPng } from "../support/picture-bytes.ts";
 import { peakBytes } from "../support/usage.ts";
 import { claiming, makeOf, noise, pictureOf, testMaker, twoColours } from "./pictures.ts";
 
-/** Bytes. Without a bomb the process has less than 100 MB. */
+/** In bytes. Without a bomb the process uses less than 100 MB. */
 const MAX_MEMORY = 250_000_000;
 
-/** A GIF of 65,535 pixels each way, with one pixel in it. */
+/** A GIF of 65,535 by 65,535 pixels that contains a single one. */
 const HUGE_GIF = Buffer.from(
   "474946383961ffffffff80000000000000ffffff2c00000000010001000002024401003b",
   "hex",
@@ -27,7 +27,7 @@ async function bombs(): Promise<Record<string, Buffer>> {
   };
 }
 
-test("bombs have no preview, and cost little memory", async (t) => {
+test("decompression bombs have no preview and use little memory", async (t) => {
   const { maker, failures } = testMaker(t);
   const good = await twoColours(400, 300).png().toBuffer();
   assert.ok(await makeOf(maker, good));
@@ -43,7 +43,7 @@ test("bombs have no preview, and cost little memory", async (t) => {
   assert.deepEqual(failures, []);
 });
 
-test("formats that are not allowed have no preview, though the decoder knows them", async (t) => {
+test("formats that are not allowed have no preview, even if the decoder knows them", async (t) => {
   const { maker } = testMaker(t);
   const picture = twoColours(64, 64);
   const avif = await picture.clone().avif().toBuffer();
@@ -55,7 +55,7 @@ test("formats that are not allowed have no preview, though the decoder knows the
     ),
     TIFF: await picture.clone().tiff().toBuffer(),
     AVIF: avif,
-    "AVIF that says it is HEIC": heic,
+    "AVIF that claims to be HEIC": heic,
   };
   for (const [name, bytes] of Object.entries(others)) {
     if (!name.includes("HEIC")) assert.ok((await sharp(bytes).metadata()).width, name);
@@ -81,7 +81,7 @@ test("damaged pictures have no preview", async (t) => {
   assert.ok(await makeOf(maker, whole.PNG));
 });
 
-test("a picture that is too large is not even read", async (t) => {
+test("a picture that is too large is not read", async (t) => {
   const { maker } = testMaker(t);
   const read = async () => assert.fail("It was read.");
   assert.equal(await maker.make(pictureOf(read, MAX_PICTURE_BYTES + 1), 320), null);

@@ -1,4 +1,4 @@
-// How long the process lives that makes previews, what ends it, and what then becomes of the pictures.
+// The lifetime of the process that makes previews, what ends it, and what happens to the waiting pictures.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PreviewMaker } from "../../src/previews/maker.ts";
@@ -33,7 +33,7 @@ test("one process makes many previews, in the order of the requests", async (t) 
   assert.deepEqual([order, maker.pid], [[0, 1, 2, 3], pid]);
 });
 
-test("a picture whose process is killed has no preview, and the next one has", async (t) => {
+test("a picture whose process is killed has no preview, and the next one does", async (t) => {
   const { maker, failures } = testMaker(t);
   const bytes = await noise(1200, 900).png().toBuffer();
   const read = async () => interrupted(bytes, () => void process.kill(maker.pid!, "SIGKILL"));
@@ -77,7 +77,7 @@ test("an idle process that ends is replaced", async (t) => {
   assert.notEqual(maker.pid, pid);
 });
 
-test("the process is replaced after some pictures or if it needs much memory, and ends when idle", async (t) => {
+test("the process is replaced after some pictures or when it uses much memory, and ends when idle", async (t) => {
   const bytes = await picture();
   for (const [life, lives] of [
     [{ pictures: 3 }, 3],
@@ -101,7 +101,7 @@ test("the process is replaced after some pictures or if it needs much memory, an
   assert.ok(await makeOf(maker, bytes));
 });
 
-test("an error while a picture is read is thrown, and does not mean that it has no preview", async (t) => {
+test("an error of reading a picture is thrown, and does not count as having no preview", async (t) => {
   const { maker } = testMaker(t);
   const bytes = await picture();
   const broken = () => {
@@ -117,7 +117,7 @@ test("an error while a picture is read is thrown, and does not mean that it has 
   assert.ok(await makeOf(maker, bytes));
 });
 
-test("at most thirty pictures of one uploader wait, and three hundred in all; closing ends them", async (t) => {
+test("thirty pictures of one uploader may wait, and three hundred in all; closing rejects them", async (t) => {
   const { maker, failures } = testMaker(t);
   const bytes = await picture();
   const { read, isReading } = endless(bytes);
@@ -143,7 +143,7 @@ test("at most thirty pictures of one uploader wait, and three hundred in all; cl
   assert.deepEqual([maker.pid, failures], [undefined, []]);
 });
 
-test("turns go round between uploaders", async (t) => {
+test("uploaders take turns", async (t) => {
   const { maker } = testMaker(t);
   const bytes = await picture();
   const order: string[] = [];
@@ -155,11 +155,11 @@ test("turns go round between uploaders", async (t) => {
     order.push(uploader);
   };
   await Promise.all([..."aaaaabb", "c"].map(add));
-  // The first has begun before the others come.
+  // The first has started before the others arrive.
   assert.equal(order.join(""), "aabcabaa");
 });
 
-test("a process that does not start is reported, and previews are unavailable", async (t) => {
+test("a process that fails to start is reported, and previews are unavailable", async (t) => {
   for (const [command, told] of [
     [["/does/not/exist"], /ENOENT/],
     [

@@ -1,4 +1,4 @@
-// Dear pictures of some do not delay the cheap ones of others.
+// Expensive pictures of some users do not delay cheap ones of others.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -30,12 +30,12 @@ const pictureOf = (shape: Size | null, size: number, read: Picture["read"]) => (
   uploaderId: "usr",
 });
 
-test("a preview costs what is decoded, encoded and read", () => {
+test("the cost of a preview counts pixels decoded, pixels encoded and bytes read", () => {
   const cost = (width: number, height: number, size: number, wanted: number) =>
     toCost({ shape: { width, height }, size }, wanted);
   assert.equal(cost(200, 100, 50, 320), 200 * 100 + 8 * 200 * 100 + 2 * 50);
   assert.equal(cost(6400, 3200, 0, 320), 6400 * 3200 + 8 * 320 * 160);
-  // A strip has a narrower preview: 80 by 1280.
+  // The preview of a strip is narrower: 80 by 1280.
   assert.equal(cost(640, 10_240, 0, 320), 640 * 10_240 + 8 * 80 * 1280);
   assert.ok(cost(1600, 1200, 250_000, 320) < CHEAP);
   assert.ok(cost(4000, 3000, 0, 320) > CHEAP);
@@ -44,7 +44,7 @@ test("a preview costs what is decoded, encoded and read", () => {
   assert.ok(toCost({ shape: null, size: 1 }, 320) > MAX_PIXELS);
 });
 
-test("a cheap preview is made while a dear one is, or one that nobody has requested", async (t) => {
+test("a cheap preview does not wait for an expensive one or for one that nobody requested", async (t) => {
   const bytes = await small();
   for (const [shape, isUrgent] of [
     [LARGE, true],
@@ -66,7 +66,7 @@ test("a cheap preview is made while a dear one is, or one that nobody has reques
   }
 });
 
-test("a picture that is larger than its row says has no cheap preview", async (t) => {
+test("a picture larger than its row says has no cheap preview", async (t) => {
   const makers = testMakers(t);
   const bytes = await twoColours(2000, 2000).png().toBuffer();
   const make = (shape: Size) =>
@@ -79,7 +79,7 @@ test("a picture that is larger than its row says has no cheap preview", async (t
   assert.ok(await make({ width: 2000, height: 2000 }));
 });
 
-/** Previews of files that are read as the test says. */
+/** Starts previews whose files are read as the test says. */
 async function testPreviews(t: TestContext, parts: Pick<PreviewParts, "open" | "findShape">) {
   const folder = await mkdtemp(join(tmpdir(), "parley-previews-"));
   const previews = new Previews({
@@ -96,7 +96,7 @@ async function testPreviews(t: TestContext, parts: Pick<PreviewParts, "open" | "
   return previews;
 }
 
-test("a request does not wait for the background, nor the background's dear pictures delay it", async (t) => {
+test("a request waits neither for background previews nor for expensive ones", async (t) => {
   const bytes = await small();
   const newId = createIds(Date.now, (random) => void crypto.getRandomValues(random));
   const row = (): AttachmentRow =>

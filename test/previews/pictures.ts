@@ -1,4 +1,4 @@
-// Pictures, good and bad, and the parts that make previews of them.
+// Valid and invalid pictures, and the parts that make previews of them.
 import type { TestContext } from "node:test";
 import sharp, { type Sharp } from "sharp";
 import { childCommand, findSharp } from "../../src/previews/command.ts";
@@ -13,13 +13,13 @@ export function twoColours(width: number, height: number): Sharp {
   ]);
 }
 
-/** As a camera takes them: nothing in them is alike. */
+/** Like a photo: no two parts are equal. */
 export function noise(width: number, height: number): Sharp {
   const gaussian = { type: "gaussian", mean: 128, sigma: 40 } as const;
   return sharp({ create: { width, height, channels: 3, background: "white", noise: gaussian } });
 }
 
-/** The same JPEG with other dimensions in its header. */
+/** Changes the dimensions in the header of a JPEG. */
 export function claiming(jpeg: Buffer, width: number, height: number): Buffer {
   const changed = Buffer.from(jpeg);
   const frame = changed.indexOf(Buffer.from([0xff, 0xc0]));
@@ -30,7 +30,7 @@ export function claiming(jpeg: Buffer, width: number, height: number): Buffer {
 
 export interface TestMaker {
   maker: PreviewMaker;
-  /** What the operator is told. */
+  /** The failures reported to the operator. */
   failures: unknown[];
 }
 
@@ -61,7 +61,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** The bytes in two halves, with something in between. */
+/** Yields the bytes in two halves, and awaits something in between. */
 export async function* interrupted(
   bytes: Uint8Array,
   between: () => void | Promise<void>,
@@ -71,7 +71,7 @@ export async function* interrupted(
   yield bytes.subarray(bytes.length / 2);
 }
 
-/** Reads a picture whose end never comes, once the first half has been read. */
+/** Returns a `read` that hangs after the first half, and a promise that resolves then. */
 export function endless(bytes: Uint8Array) {
   const { promise: isReading, resolve } = Promise.withResolvers<void>();
   const { promise: forever } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-// Previews of what users upload.
+// Previews of uploaded pictures.
 import assert from "node:assert/strict";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ async function shapeOf(preview: Uint8Array | null): Promise<unknown[]> {
 }
 
 for (const engine of ["sqlite", "postgres"]) {
-  test(`${engine}: files in the database and in the store have previews, and placeholders`, async (t) => {
+  test(`${engine}: files in the database and in the store have previews and placeholders`, async (t) => {
     const place = await site(t, engine === "postgres" ? await testDatabase(t) : null);
     const previews = place.server.app.core.previews!;
     for (const picture of [twoColours(700, 700), noise(700, 700)]) {
@@ -62,7 +62,7 @@ for (const engine of ["sqlite", "postgres"]) {
   });
 }
 
-test("requests at the same time share one preview", async (t) => {
+test("concurrent requests share one preview", async (t) => {
   const place = await site(t);
   const previews = place.server.app.core.previews!;
   const row = await give(place, await noise(700, 700).jpeg().toBuffer());
@@ -86,7 +86,7 @@ test("a picture without a preview is remembered, and other types are not tried",
   const damaged = await give(place, jpeg.subarray(0, jpeg.length / 2));
   assert.equal(await previews.get(damaged, 320), null);
   assert.deepEqual(await readdir(place.folder), [`${damaged.id}-0.webp`]);
-  // From the folder, as the file says something else by now.
+  // Read from the cache: the file itself has changed.
   const whole = await give(place, jpeg);
   for (const width of [320, 640, 1280])
     assert.equal(await previews.get({ ...whole, id: damaged.id }, width), null);
@@ -102,7 +102,7 @@ test("a file that cannot be read has no preview for now", async (t) => {
   assert.ok(await previews!.get(row, 640));
 });
 
-test("a file that was deleted before its preview is made is gone, not damaged", async (t) => {
+test("a file deleted before its preview is made is gone, not damaged", async (t) => {
   const place = await site(t);
   const { previews } = place.server.app.core;
   const row = await give(place, await twoColours(64, 64).png().toBuffer());
@@ -120,7 +120,7 @@ test("the first preview is made in the background", async (t) => {
   assert.ok(await eventually(async () => (await placeholderOf(place, rows[2]!.id)) !== null));
   const names = rows.map(({ id }) => `${id}-320.webp`);
   assert.deepEqual((await readdir(place.folder)).sort(), names.sort());
-  // Large enough for the store, where its key is not the id.
+  // Large enough for the store, where the key is not the id.
   const small = await give(place, await noise(200, 200).png().toBuffer(), "a.png");
   assert.ok(await eventually(async () => (await placeholderOf(place, small.id)) !== null));
   const alias = (number: number) => ({ ...small, id: `${small.id.slice(0, -3)}${number}` });
@@ -130,7 +130,7 @@ test("the first preview is made in the background", async (t) => {
   const last = alias(999);
   previews.prepare(last);
   assert.ok(await eventually(() => isMade(last)));
-  // A hundred waited, one may have been under way, and the rest is made when it is requested.
+  // A hundred waited and one may have been running; the rest are made on request.
   const made = (await readdir(place.folder)).length - (rows.length + 1) - 1;
   assert.ok(made === 100 || made === 101, `${made} were made`);
 });
@@ -157,13 +157,13 @@ test("the sweep removes previews of deleted attachments and leftovers of a crash
   assert.ok(await eventually(isClean), (await readdir(folder)).join());
 });
 
-test("the service works without the setting, and stops while a preview is being made", async (t) => {
+test("the service runs without the setting, and stops while a preview is being made", async (t) => {
   const plain = await startOn(t, await testConfig(t));
   assert.equal(plain.app.core.previews, null);
   const place = await site(t);
   const row = await give(place, await noise(3000, 2000).jpeg().toBuffer());
   const { previews } = place.server.app.core;
-  // So many that the last is not made before, and not so many that it is refused because others wait.
+  // Enough that the last is not made first, but few enough that none is refused.
   const rows = Array.from({ length: 29 }, (_, i) => ({ ...row, id: `${row.id.slice(0, -2)}${10 + i}` }));
   const making = rows.map((each) =>
     previews!.get(each, 1280).catch((error: { code?: string }) => error.code),

@@ -1,4 +1,4 @@
-// What code could do that gets hold of the process, as far as Node and the kernel keep it from that.
+// What code that takes over the process cannot do, thanks to Node and the kernel.
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { makeOf, testMaker, twoColours } from "./pictures.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Runs a text in place of the decoder, and returns what it wrote to standard error. */
+/** Runs code in place of the decoder, and returns its standard error. */
 async function runInside(code: string): Promise<string> {
   const { command } = childCommand(findSharp());
   const inside = new PreviewProcess([...command.slice(0, -1), "--input-type=module", "-e", code], 60_000);
@@ -20,7 +20,7 @@ async function runInside(code: string): Promise<string> {
   return String(ended).slice("It ended with 0.".length).trim();
 }
 
-test("the process can read only its own code, write nothing, start nothing and see no variables", async () => {
+test("the process can read only its own code, and cannot write, start processes or see the environment", async () => {
   const told = JSON.parse(
     await runInside(`
       import * as fs from "node:fs";
@@ -53,7 +53,7 @@ test("the process can read only its own code, write nothing, start nothing and s
   });
 });
 
-test("the process has no environment, and its own limits in the kernel", async (t) => {
+test("the process has no environment and its own kernel limits", async (t) => {
   const { isLimited } = childCommand(findSharp());
   if (!isLimited) return t.skip("prlimit is missing");
   const { maker } = testMaker(t);
@@ -71,7 +71,7 @@ test("the process has no environment, and its own limits in the kernel", async (
   assert.deepEqual(new Set(niceness), new Set(["10"]));
 });
 
-test("sharp must be installed, and new enough", async (t) => {
+test("sharp must be installed and recent enough", async (t) => {
   const place = mkdtempSync(join(tmpdir(), "parley-sharp-"));
   t.after(() => rmSync(place, { recursive: true }));
   for (const file of ["src/previews/command.ts", "src/errors.ts"])

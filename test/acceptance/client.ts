@@ -1,4 +1,4 @@
-// Requests to the server under test and what every answer of it must look like.
+// Sends requests to the server under test, and checks what every answer must look like.
 import assert from "node:assert/strict";
 import { randomBytes, randomInt } from "node:crypto";
 import type { TestContext } from "node:test";
@@ -10,12 +10,12 @@ export interface Reply {
   headers: Headers;
   bytes: Buffer;
   text: string;
-  /** Undefined where the answer is not JSON. */
+  /** Undefined if the answer is not JSON. */
   json: unknown;
 }
 
 export interface Options {
-  /** Null sends no token; without it the first user's is sent. */
+  /** Null sends no token; by default the first user's is sent. */
   token?: string | null;
   headers?: Record<string, string>;
   body?: string | Buffer | FormData;
@@ -100,7 +100,7 @@ const MESSAGE_KEYS = [
 ];
 const PROBLEM_KEYS = ["type", "title", "status", "detail", "code", "request_id"];
 
-/** A path is taken as one on the target; an address, such as a file_url, as it is. */
+/** Calls a path on the target, or a complete URL such as a file_url. */
 export async function call(method: string, path: string, options: Options = {}): Promise<Reply> {
   const token = options.token === undefined ? target.token : options.token;
   const headers: Record<string, string> = { "accept-encoding": "identity", ...options.headers };
@@ -115,7 +115,7 @@ export async function call(method: string, path: string, options: Options = {}):
   const bytes = Buffer.from(await response.arrayBuffer());
   const reply = toReply(response.status, response.headers, bytes);
   if (reply.status === 429) {
-    // A target with rate limits says how long to wait: many tests send many tokens that are not valid.
+    // A target with rate limits says how long to wait: the tests send many invalid tokens.
     await sleep(Number(reply.headers.get("retry-after")) * 1000);
     return call(method, path, options);
   }
@@ -129,7 +129,7 @@ export function toReply(status: number, headers: Headers, bytes: Buffer): Reply 
   try {
     json = JSON.parse(text);
   } catch {
-    // Not JSON: whoever expects an object says so.
+    // Not JSON: tests that expect an object check for it.
   }
   return { status, headers, bytes, text, json };
 }
@@ -139,18 +139,18 @@ export function form(fields: Record<string, string> | string): Options {
   return { headers: { "content-type": "application/x-www-form-urlencoded" }, body };
 }
 
-/** A string is sent as it is, so that JSON that JSON.stringify would not write can be. */
+/** A string is sent unchanged, for JSON that JSON.stringify would not write. */
 export function json(value: unknown): Options {
   const body = typeof value === "string" ? value : JSON.stringify(value);
   return { headers: { "content-type": "application/json" }, body };
 }
 
-/** A name that no earlier run has used. */
+/** Returns a name that no earlier run has used. */
 export function fresh(word: string): string {
   return `${word}-${randomBytes(6).toString("hex")}`;
 }
 
-/** A well-formed id of the same kind as `id` which the server has never given out: only random bits differ. */
+/** Returns a well-formed unknown id of the same kind as `id`: only its random bits differ. */
 export function unknownLike(id: string): string {
   return id.slice(0, -12) + randomBytes(6).toString("hex");
 }
@@ -174,7 +174,7 @@ export function problem(reply: Reply, status: number, code?: string): Problem {
   return body as unknown as Problem;
 }
 
-/** A problem that blames the field or query parameter `param`. */
+/** Asserts a problem that names the field or query parameter `param`. */
 export function faulty(reply: Reply, param: string, code?: string): Problem {
   const body = problem(reply, 400, code);
   assert.equal(body.param, param, `the problem should name ${param}: ${reply.text}`);
@@ -280,17 +280,17 @@ function nonEmpty(value: unknown, what: string): void {
   assert.ok(typeof value === "string" && value !== "", `${what} is not a text: ${JSON.stringify(value)}`);
 }
 
-/** Milliseconds or a string would both pass for a time at first sight; a year of the past would not. */
+/** Milliseconds or a string could pass for a time; a time in the past would not. */
 function seconds(value: unknown): void {
   assert.ok(Number.isInteger(value) && Number(value) > 1.5e9 && Number(value) < 1e11, `no time: ${value}`);
 }
 
-/** That the time is of this minute or so, in whole seconds; clocks of other machines may differ a little. */
+/** Asserts that the time is about now, in whole seconds. Other machines' clocks may differ a little. */
 export function isNow(time: number): void {
   assert.ok(Math.abs(time - Date.now() / 1000) < 300, `${time} is not now`);
 }
 
-/** The path and query of the answer's Location, which may be an address or only a path. */
+/** Returns path and query of the Location, which may be a URL or only a path. */
 export function location(reply: Reply): string {
   const { pathname, search } = new URL(reply.headers.get("location") ?? "", `${target.url}/`);
   return pathname + search;
@@ -305,13 +305,13 @@ export async function newContact(fields: Record<string, string> = {}, token?: st
   return contact(reply, 201);
 }
 
-/** The account of the first user, or of the token's. */
+/** Returns the account of the first user, or of the token's. */
 export async function me(token?: string): Promise<{ id: string; username: string; conversation_id: string }> {
   const reply = await call("GET", "/v1/me", token === undefined ? {} : { token });
   return object(resource(reply, 200)) as never;
 }
 
-/** Every page from `path` on, following the cursor to its end. */
+/** Returns all items from `path` on, following the cursor to the end. */
 export async function walk<Item extends { id: string }>(
   path: string,
   read: (reply: Reply) => Page<Item>,
@@ -333,7 +333,7 @@ export async function walk<Item extends { id: string }>(
   throw new Error("the list did not end within 1,000 pages");
 }
 
-/** The addresses of a Link header by their relation. */
+/** Returns the URLs of a Link header by their relation. */
 export function links(reply: Reply): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [, address, relation] of (reply.headers.get("link") ?? "").matchAll(
@@ -345,7 +345,7 @@ export function links(reply: Reply): Record<string, string> {
   return found;
 }
 
-/** The seed of a property: printed, so that a failure can be run again with PARLEY_TEST_SEED. */
+/** Returns the seed of a property and prints it: PARLEY_TEST_SEED repeats the run. */
 export function seeded(t: TestContext): number {
   const seed = Number(process.env.PARLEY_TEST_SEED ?? randomInt(2 ** 31));
   t.diagnostic(`seed ${seed}`);

@@ -20,7 +20,7 @@ import { newAttachment } from "./upload.ts";
 const HOST = new URL(target.url).host;
 
 for (const path of ["/v1/nothing", "/v1/contact", "/v1/contacts/x/y", "/v1/CONTACTS", "/v2/contacts"]) {
-  test(`${path} is no route: 404`, async () => {
+  test(`${path} is not a route: 404`, async () => {
     for (const method of ["GET", "POST", "PUT", "DELETE"]) problem(await call(method, path), 404);
     const head = await call("HEAD", path);
     assert.equal(head.status, 404);
@@ -28,16 +28,16 @@ for (const path of ["/v1/nothing", "/v1/contact", "/v1/contacts/x/y", "/v1/CONTA
   });
 }
 
-test("a path that ends where an id should be is 404", async () => {
+test("a path with a missing id at its end is 404", async () => {
   for (const path of ["/v1/contacts/", "/v1/attachments/"]) problem(await call("GET", path), 404);
 });
 
-test("an unknown route outside of /v1 is 404 without a token too", async () => {
+test("an unknown route outside of /v1 is 404 even without a token", async () => {
   problem(await call("GET", "/nothing-here", { token: null }), 404);
   problem(await call("GET", "/files", { token: null }), 404);
 });
 
-test("a path that cannot be decoded is 400 or 404, in the one shape", async () => {
+test("a path that cannot be decoded is 400 or 404 with a problem", async () => {
   for (const path of ["/v1/contacts/%zz", "/v1/contacts/%", "/v1/contacts/%ff", "/v1/attachments/%c3%28"]) {
     const reply = await call("GET", path);
     assert.ok(reply.status === 400 || reply.status === 404, `${path} answered ${reply.status}`);
@@ -51,7 +51,7 @@ for (const [path, methods, others] of [
   ["/v1/attachments", ["GET", "HEAD", "POST"], ["PUT", "DELETE", "PATCH"]],
   ["/v1/attachments/ID", ["GET", "HEAD", "PUT", "DELETE"], ["POST", "PATCH"]],
 ] as const) {
-  test(`${path} takes ${methods.join(", ")}: any other method is 405 with Allow`, async () => {
+  test(`${path} accepts ${methods.join(", ")}: any other method is 405 with Allow`, async () => {
     const id = path.includes("contacts") ? (await newContact()).id : (await newAttachment()).id;
     for (const method of others) {
       for (const options of [
@@ -83,7 +83,7 @@ const TYPES = [
 ];
 
 for (const type of TYPES) {
-  test(`a body of type ${JSON.stringify(type)} is 415 where fields are expected`, async () => {
+  test(`a body of type ${JSON.stringify(type)} is 415 if fields are expected`, async () => {
     const made = await newContact({ display_name: "before" });
     const path = `/v1/contacts/${made.id}`;
     const attachment = await newAttachment();
@@ -124,7 +124,7 @@ const BROKEN_JSON = [
 ];
 
 for (const body of BROKEN_JSON) {
-  test(`the JSON body ${JSON.stringify(body)} is no object of fields: 400`, async () => {
+  test(`the JSON body ${JSON.stringify(body)} is not an object of fields: 400`, async () => {
     problem(await call("POST", "/v1/contacts", json(body)), 400);
     const { id } = await newContact();
     problem(await call("PUT", `/v1/contacts/${id}`, json(body)), 400);
@@ -139,7 +139,7 @@ test("JSON that is not UTF-8 is 400", async () => {
   }
 });
 
-test("JSON nested very deeply is 400 in little time", async () => {
+test("deeply nested JSON is 400 without delay", async () => {
   const depth = 20_000;
   const started = Date.now();
   problem(
@@ -159,7 +159,7 @@ for (const value of ["%", "%z", "%zz", "%e", "%ff", "%c3", "%ed%a0%80", "%c0%80"
   });
 }
 
-test("JSON that is sent as a form is 400, and the answer names the type to send", async () => {
+test("JSON sent as a form is 400, and the answer names the right type", async () => {
   for (const body of ['{"username":"a&b=c"}', ' \n{ "username": "a" }']) {
     const { detail } = problem(await call("POST", "/v1/contacts", form(body)), 400, "malformed_body");
     assert.match(detail, /application\/json/);
@@ -172,7 +172,7 @@ test("a query that cannot be decoded is 400", async () => {
   }
 });
 
-test("every answer has a Request-Id of its own, in an error the same as request_id", async () => {
+test("every answer has a unique Request-Id, equal to request_id in errors", async () => {
   const made = await newContact();
   const replies = [
     await call("GET", "/v1/contacts"),
@@ -192,7 +192,7 @@ test("every answer has a Request-Id of its own, in an error the same as request_
   assert.equal(new Set(ids).size, ids.length);
 });
 
-test("one fault has one code, and different faults have different ones", async () => {
+test("each kind of error has its own code", async () => {
   const unknown = unknownLike((await newContact()).id);
   const faults: [number, () => Promise<Reply>][] = [
     [401, () => call("GET", "/v1/contacts", { token: null })],
@@ -211,7 +211,7 @@ test("one fault has one code, and different faults have different ones", async (
   assert.equal(codes.size, faults.length);
 });
 
-test("the type of a problem is an address on this server that explains its code", async () => {
+test("the type of a problem is a URL on this server that explains its code", async () => {
   const replies = [
     await call("GET", "/v1/nothing"),
     await call("GET", "/v1/contacts?limit=0"),
@@ -227,7 +227,7 @@ test("the type of a problem is an address on this server that explains its code"
   }
 });
 
-test("headers that are too long are 431, in the one shape", { skip: needsPlain }, async () => {
+test("headers that are too long are 431 with a problem", { skip: needsPlain }, async () => {
   const long = `GET /v1/contacts HTTP/1.1\r\nHost: ${HOST}\r\nX-Long: ${"x".repeat(96 * 1024)}\r\n\r\n`;
   problem(await raw(long), 431);
 });
@@ -248,12 +248,12 @@ for (const [what, request] of [
     `POST /v1/contacts HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!`,
   ],
 ] as [string, string | Buffer][]) {
-  test(`a request with ${what} is 400, in the one shape`, { skip: needsPlain }, async () => {
+  test(`a request with ${what} is 400 with a problem`, { skip: needsPlain }, async () => {
     problem(await raw(request), 400);
   });
 }
 
-test("a request with a bad request line leaves the server well", { skip: needsPlain }, async () => {
+test("the server survives a bad request line", { skip: needsPlain }, async () => {
   await Promise.all(Array.from({ length: 20 }, () => raw("garbage\r\n\r\n")));
   assert.equal((await call("GET", "/healthz")).status, 200);
 });

@@ -1,4 +1,4 @@
-// Groups and their members, and what every answer with one must look like.
+// Groups and members, and checks of what every answer with one must look like.
 import assert from "node:assert/strict";
 import { call, fresh, json, type Options, type Reply } from "./client.ts";
 import { theirs } from "./two-users.ts";
@@ -100,11 +100,11 @@ export async function get(id: string, options: Options = {}): Promise<Group> {
   return group(await call("GET", `${PATH}/${id}`, options));
 }
 
-/** As the first user, if the options name no other. */
+/** As the first user by default. */
 export const invite = (id: string, username: string, options: Options = {}) =>
   call("POST", `${PATH}/${id}/members`, { ...json({ username }), ...options });
 
-/** As the second user, if the options name no other. */
+/** As the second user by default. */
 export async function join(id: string, options: Options = theirs()): Promise<Group> {
   return group(await call("POST", `${PATH}/${id}/join`, options));
 }

@@ -1,9 +1,9 @@
-// Requests that no HTTP client would send, over a plain socket.
+// Sends requests over a plain socket that no HTTP client would send.
 import { connect } from "node:net";
 import { type Reply, toReply } from "./client.ts";
 import { target } from "./target.ts";
 
-/** Sends the bytes and takes what comes until the server closes, or for a while. */
+/** Sends the bytes and reads until the server closes, or for a while. */
 export function raw(request: string | Buffer, patience = 8_000): Promise<Reply> {
   const { hostname, port } = new URL(target.url);
   return new Promise((resolve, reject) => {
@@ -11,7 +11,7 @@ export function raw(request: string | Buffer, patience = 8_000): Promise<Reply> 
     const socket = connect({ host: hostname, port: Number(port || 80) }, () => socket.write(request));
     socket.setTimeout(patience, () => socket.destroy());
     socket.on("data", (piece) => pieces.push(piece));
-    // The server may close while it is still being sent to: what it answered before is what counts.
+    // The server may close while bytes are still being sent: only its answer matters.
     socket.on("error", () => {});
     socket.on("close", () => {
       try {

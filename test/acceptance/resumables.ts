@@ -1,4 +1,4 @@
-// Clients of the two protocols of resumable uploads, each a few lines over fetch or a socket of its own.
+// Clients of the two protocols of resumable uploads, a few lines each over fetch or a plain socket.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import * as http from "node:http";
@@ -15,7 +15,7 @@ export function metadata(fields: Record<string, string>): string {
     .join(",");
 }
 
-/** Begins an upload as a client of tus. */
+/** Creates an upload by the tus protocol. */
 export function createTus(
   length: number | "deferred",
   fields: Record<string, string> = { filename: "file.bin" },
@@ -32,7 +32,7 @@ export function createTus(
   });
 }
 
-/** Begins an upload and returns its path. */
+/** Creates an upload and returns its path. */
 export async function newTus(
   length: number | "deferred",
   fields?: Record<string, string>,
@@ -57,14 +57,14 @@ export function patchTus(
   });
 }
 
-/** The offset that the server tells. */
+/** Returns the server's offset. */
 export async function offsetOf(path: string): Promise<number> {
   const reply = await call("HEAD", path, { headers: TUS });
   assert.equal(reply.status, 200);
   return Number(reply.headers.get("upload-offset"));
 }
 
-/** The attachment of an upload that is complete. */
+/** Returns the attachment of a complete upload. */
 export async function finished(reply: Reply): Promise<Attachment> {
   assert.ok(reply.status < 300, reply.text);
   const id = reply.headers.get("parley-attachment");
@@ -80,10 +80,10 @@ export async function assertBytes({ file_url, file_size }: Attachment, bytes: Bu
   assert.ok(got.bytes.equals(bytes), "the file has other bytes");
 }
 
-/** A version of the draft: its headers for the last part and the others. */
+/** A version of the draft: its headers for parts. */
 export interface Draft {
   version: number;
-  /** The headers of a part. */
+  /** Returns the headers of a part. */
   part(isLast: boolean): Record<string, string>;
 }
 
@@ -98,14 +98,14 @@ export const DRAFTS: Draft[] = [3, 5, 6, 8].map((version) => ({
   }),
 }));
 
-/** A request whose body has not ended: the client may send more, or hang up. */
+/** A request whose body has not ended: the client may send more, or disconnect. */
 export interface OpenRequest {
   request: http.ClientRequest;
   /** Resolves with the status, or "closed" if the connection ends without an answer. */
   answered: Promise<number | "closed">;
 }
 
-/** Sends a part of the body and leaves the rest open. */
+/** Sends a part of the body without ending the request. */
 export function openPatch(
   path: string,
   headers: Record<string, string>,

@@ -1,4 +1,4 @@
-// Messages, as an ordinary client sends them.
+// Sends messages like an ordinary client.
 import {
   call,
   form,
@@ -21,7 +21,7 @@ export async function send(fields: Record<string, unknown>, options: Options = {
   return call("POST", PATH, { ...sent, ...rest, headers: { ...sent.headers, ...headers } });
 }
 
-/** The same as a form. */
+/** Sends a message as a form. */
 export async function sendForm(fields: [name: string, value: string][]): Promise<Reply> {
   const { conversation_id } = await me();
   const all: [string, string][] = [["conversation_id", conversation_id], ...fields];
@@ -35,7 +35,7 @@ export async function newMessage(
   return message(await send({ text: "hello", ...fields }, options), 201);
 }
 
-/** Text is a field, a file a part `file`, in this order. */
+/** A text is a field, a file is a part `file`, in this order. */
 export type Piece = [name: string, value: string] | File;
 
 export function parts(...pieces: Piece[]): FormData {
@@ -51,7 +51,7 @@ export function post(body: FormData, options: Options = {}): Promise<Reply> {
   return call("POST", PATH, { ...options, body });
 }
 
-/** A conversation of the first user with nobody else in it. */
+/** Returns a conversation of the first user with nobody else in it. */
 export async function freshConversation(): Promise<string> {
   return (await newContact()).conversation_id;
 }

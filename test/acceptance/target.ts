@@ -1,5 +1,5 @@
-// The server under test: the one that PARLEY_TEST_URL names, else one of this project's own, started as any user
-// would start it, in a folder of its own.
+// The server under test: the one at PARLEY_TEST_URL, or else one of this project, started like any user would, in a
+// new folder.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
@@ -13,12 +13,12 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 interface Target {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   url: string;
   token: string;
-  /** The token of a second user, where there is one. */
+  /** The token of a second user, if there is one. */
   second: string | undefined;
-  /** True where this process started the server, so that its settings are known. */
+  /** Whether this process started the server, so that its settings are known. */
   own: boolean;
 }
 
@@ -31,13 +31,13 @@ export const target: Target = process.env.PARLEY_TEST_URL
   ? given(process.env.PARLEY_TEST_URL)
   : await startOwn();
 
-/** The `skip` of a test that needs two users. */
+/** The `skip` of tests that need two users. */
 export const needsSecond: string | false =
   target.second === undefined
     ? "PARLEY_TEST_TOKEN_2 is not set: there is no second user to test with"
     : false;
 
-/** The `skip` of a test that speaks to the server over a plain socket. */
+/** The `skip` of tests that use a plain socket. */
 export const needsPlain: string | false = target.url.startsWith("http:")
   ? false
   : "PARLEY_TEST_URL is not http: a plain socket cannot speak to it";
@@ -70,7 +70,7 @@ async function startOwn(): Promise<Target> {
     PARLEY_RATE_LIMIT: "0",
   };
   const child = spawn(COMMAND, ["serve"], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
-  // A run that is cut short skips the hooks: this one keeps the server from outliving it.
+  // An aborted run skips the hooks: this ends the server anyway.
   const lastResort = () => child.kill("SIGKILL");
   process.on("exit", lastResort);
   const close = async () => {
@@ -150,7 +150,7 @@ function ended(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** One that is free now, of those that no system gives to outgoing connections. */
+/** Returns a free port outside of the range for outgoing connections. */
 async function freePort(): Promise<number> {
   const port = randomInt(10_000, 30_000);
   const server = createServer().listen(port, "127.0.0.1");

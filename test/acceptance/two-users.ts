@@ -15,7 +15,7 @@ export async function add(
   return newContact({ username, ...fields }, token);
 }
 
-/** Ends what there is between the two users, so that they are strangers. */
+/** Deletes contacts and blocks between the two users, so that they are strangers. */
 export async function part(): Promise<void> {
   for (const [token, other] of [
     [target.token, second()],

@@ -1,4 +1,4 @@
-// Uploads: as an ordinary client sends them, and as bytes written by hand for the odd cases.
+// Uploads as an ordinary client sends them, and hand-written bytes for special cases.
 import { type Attachment, attachment, call, type Options, type Reply } from "./client.ts";
 
 interface Upload {
@@ -19,7 +19,7 @@ interface Part {
   body: string | Buffer;
 }
 
-/** The smallest picture that a viewer takes for one: a single pixel. */
+/** The smallest valid picture: a single pixel. */
 export const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
@@ -54,7 +54,7 @@ export function multipart(parts: Part[], end = `--${BOUNDARY}--\r\n`): Options {
   };
 }
 
-/** The file's part with its name written as given between the quotes. */
+/** Returns the part of a file, with the name between quotes exactly as given. */
 export function filePart(name: string | Buffer, body: string | Buffer = "some bytes\n", type?: string): Part {
   const head = [Buffer.from('Content-Disposition: form-data; name="file"; filename="'), Buffer.from(name)];
   head.push(Buffer.from(type === undefined ? '"' : `"\r\nContent-Type: ${type}`));
@@ -69,7 +69,7 @@ export function post(parts: Part[], query = ""): Promise<Reply> {
   return call("POST", `/v1/attachments${query}`, multipart(parts));
 }
 
-/** What a download says about how and under what name to keep it, by RFC 6266 and RFC 8187. */
+/** Returns disposition and filename of a download (RFC 6266 and RFC 8187). */
 export function disposition(reply: Reply): { type: string; filename: string | undefined } {
   const header = reply.headers.get("content-disposition") ?? "";
   const type = header.split(";")[0]?.trim().toLowerCase() ?? "";

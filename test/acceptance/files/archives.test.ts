@@ -36,7 +36,7 @@ async function names(reply: Reply): Promise<[string, string][]> {
 
 const follow = (url: string, method = "GET") => call(method, url, { token: null });
 
-test("an archive has the files that were asked for, and opens without a token", async () => {
+test("an archive contains the requested files and opens without a token", async () => {
   const [one, two] = [
     await newAttachment({ name: "Grüße 🎉.txt", bytes: "hello" }),
     await newAttachment({ name: "large.bin", bytes: Buffer.alloc(300_000, "parley") }),
@@ -72,7 +72,7 @@ test("a deleted file is left out, and an archive without files is 404", async ()
   problem(await call("POST", PATH, json({ attachment_ids: [two.id] })), 404, "attachment_not_found");
 });
 
-test("an archive of a conversation has what each of its members sees", { skip: needsSecond }, async () => {
+test("an archive of a conversation contains what each member sees", { skip: needsSecond }, async () => {
   const conversation_id = await pair();
   const query = `?conversation_id=${conversation_id}`;
   await newAttachment({ name: "a.txt", bytes: "1", query });
@@ -86,7 +86,7 @@ test("an archive of a conversation has what each of its members sees", { skip: n
   }
 });
 
-test("what another user has is as if it were not there", { skip: needsSecond }, async () => {
+test("archives answer 404 for another user's files", { skip: needsSecond }, async () => {
   const { id } = await newAttachment();
   const { conversation_id } = await newContact();
   for (const [code, mine, nobodys] of [
@@ -101,7 +101,7 @@ test("what another user has is as if it were not there", { skip: needsSecond }, 
   }
 });
 
-test("a link that was changed is 403", async () => {
+test("a changed link is 403", async () => {
   const { id } = await newAttachment();
   const { url } = archive(await call("POST", PATH, json({ attachment_ids: [id] })));
   for (const [name, value] of [

@@ -6,7 +6,7 @@ import { disposition, filePart, newAttachment, post } from "../upload.ts";
 
 const BIDI = [..."\u061c\u200e\u200f", ..."\u202a\u202b\u202c\u202d\u202e", ..."\u2066\u2067\u2068\u2069"];
 
-/** That the file is reached under its name and is offered under it too. */
+/** Asserts that the URL contains the name and that a download is offered under it. */
 async function servedAs(file_url: string, filename: string): Promise<void> {
   const got = await call("GET", file_url, { token: null });
   assert.equal(got.status, 200, `${JSON.stringify(filename)} is not served: ${got.text}`);
@@ -48,7 +48,7 @@ for (const name of NAMES) {
 }
 
 for (const name of [...NAMES, 'say "hi".txt', 'back"slash"']) {
-  test(`a rename takes the name ${name.slice(0, 40)}`, async () => {
+  test(`a rename accepts the name ${name.slice(0, 40)}`, async () => {
     const made = await newAttachment();
     for (const encode of [form, json]) {
       const renamed = attachment(await call("PUT", `/v1/attachments/${made.id}`, encode({ filename: name })));
@@ -66,20 +66,20 @@ for (const [sent, kept] of [
   ["..\\..\\up.txt", "up.txt"],
   ["a\\b/c.txt", "c.txt"],
 ] as const) {
-  test(`of an uploaded path such as ${sent} the last part is kept`, async () => {
+  test(`the last part of an uploaded path such as ${sent} is kept`, async () => {
     const made = attachment(await post([filePart(sent)]), 201);
     assert.equal(made.filename, kept);
     await servedAs(made.file_url, kept);
   });
 }
 
-test("an uploaded name with quotes written as a quoted string keeps its quotes", async () => {
+test("an uploaded name in a quoted string keeps its quotes", async () => {
   const made = attachment(await post([filePart('say \\"hi\\".txt')]), 201);
   assert.equal(made.filename, 'say "hi".txt');
   await servedAs(made.file_url, 'say "hi".txt');
 });
 
-test("an uploaded name with quotes, as browsers write them, is taken as written or with its quotes", async () => {
+test("an uploaded name with quotes as browsers write them is kept as written or decoded", async () => {
   const made = await newAttachment({ name: 'say "hi".txt' });
   assert.ok(['say "hi".txt', "say %22hi%22.txt"].includes(made.filename), made.filename);
   await servedAs(made.file_url, made.filename);
@@ -134,7 +134,7 @@ test("bidi controls are stripped from an uploaded name and from a new one", asyn
   }
 });
 
-test("a new name with a control character or half a surrogate pair is 400 invalid_parameter", async () => {
+test("a new name with a control character or lone surrogate is 400 invalid_parameter", async () => {
   const made = await newAttachment({ name: "before.txt" });
   const path = `/v1/attachments/${made.id}`;
   for (const character of ["\0", "\n", "\r", "\t", "\u001b", "\u007f", "\u009f"]) {
@@ -147,7 +147,7 @@ test("a new name with a control character or half a surrogate pair is 400 invali
   assert.equal(attachment(await call("GET", path)).filename, "before.txt");
 });
 
-test("a control character never stays in an uploaded name", async () => {
+test("an uploaded name never keeps a control character", async () => {
   for (const character of ["\0", "\t", "\u0001", "\u001b", "\u007f", "\u0085"]) {
     const reply = await post([filePart(`a${character}b.txt`)]);
     if (reply.status === 201) assert.doesNotMatch(attachment(reply, 201).filename, /\p{Cc}/u);
@@ -162,7 +162,7 @@ test("an uploaded name that is not UTF-8 is 400", async () => {
   }
 });
 
-test("any new name within the rules is kept, leads to the file and is offered with it", async (t) => {
+test("any valid new name is kept, appears in the URL and is the download's name", async (t) => {
   const made = await newAttachment();
   const bidi = new RegExp(`[${BIDI.join("")}]`, "u");
   const name = fc
@@ -180,7 +180,7 @@ test("any new name within the rules is kept, leads to the file and is offered wi
   );
 });
 
-test("a name in the encoded words of .NET is decoded, and cut only where the name itself is a path", async () => {
+test("a name in .NET's encoded words is decoded, and only a real path is cut", async () => {
   for (const [sent, filename] of [
     ["=?utf-8?B?4oK/5pel5pys6KqeLnR4dA==?=", "₿日本語.txt"],
     ["=?utf-8?Q?folder=2Fna=C3=AFve.txt?=", "naïve.txt"],

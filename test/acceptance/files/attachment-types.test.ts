@@ -7,7 +7,7 @@ import { disposition, filePart, PNG, post } from "../upload.ts";
 
 const OCTETS = "application/octet-stream";
 
-/** The type without its parameters: whether those are kept is not laid down. */
+/** Returns the type without parameters: whether those are kept is not specified. */
 async function typeOf(name: string, body: string | Buffer, declared?: string): Promise<string> {
   const made = attachment(await post([filePart(name, body, declared)]), 201);
   const got = await call("GET", made.file_url, { token: null });
@@ -25,7 +25,7 @@ function bare(type: string): string {
 }
 
 for (const declared of ["text/plain", "text/html", "application/pdf", OCTETS, undefined]) {
-  test(`the bytes of a PNG make it image/png, declared as ${declared ?? "nothing"}`, async () => {
+  test(`a PNG is image/png by its bytes, declared as ${declared ?? "nothing"}`, async () => {
     assert.equal(await typeOf("page.html", PNG, declared), "image/png");
   });
 }
@@ -40,7 +40,7 @@ for (const [type, bytes] of [
   ],
   ["application/gzip", gzipSync("some bytes\n")],
 ] as const) {
-  test(`bytes that are ${type} are that, whatever is declared`, async () => {
+  test(`bytes of type ${type} have that type, whatever is declared`, async () => {
     assert.equal(await typeOf("notes.txt", bytes, "text/plain"), type);
   });
 }
@@ -61,7 +61,7 @@ const ACTIVE: [string, string][] = [
 ];
 
 for (const [name, declared] of ACTIVE) {
-  test(`what is declared as ${declared} is ${OCTETS}`, async () => {
+  test(`a file declared as ${declared} is ${OCTETS}`, async () => {
     assert.equal(await typeOf(name, "let x = 1;\n", declared), OCTETS);
   });
 }
@@ -86,7 +86,7 @@ for (const [what, body] of [
   ["XML", '<?xml version="1.0"?><a/>'],
   ["XML that is SVG", '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>'],
 ] as const) {
-  test(`bytes that are ${what} never become a type that browsers run`, async () => {
+  test(`${what} never gets a type that browsers run`, async () => {
     for (const declared of ["text/plain", "text/html", "image/svg+xml", OCTETS, undefined]) {
       const type = await typeOf("file.bin", body, declared);
       assert.ok([OCTETS, "text/plain"].includes(type), `declared ${declared} it is ${type}`);
@@ -101,12 +101,12 @@ for (const declared of [
   "application/vnd.acme.thing+json",
   "application/x-own",
 ]) {
-  test(`the declared type ${declared} is kept where the bytes say nothing`, async () => {
+  test(`the declared type ${declared} is kept if the bytes are unknown`, async () => {
     assert.equal(await typeOf("thing.unknown", "plain words\n", declared), declared);
   });
 }
 
-test("a declared type with a parameter and capitals is that type", async () => {
+test("a declared type is normalized to lower case without parameters", async () => {
   assert.equal(await typeOf("thing.unknown", "plain words\n", 'Text/Plain; charset="utf-8"'), "text/plain");
 });
 
@@ -133,20 +133,20 @@ for (const declared of [
   "text/plain\u00e9",
   "*/*",
 ]) {
-  test(`the declared type ${JSON.stringify(declared)} is not well-formed, so the extension counts`, async () => {
+  test(`the declared type ${JSON.stringify(declared)} is malformed, so the extension decides`, async () => {
     assert.equal(await typeOf("table.csv", "a,b\n", declared), "text/csv");
   });
 }
 
 for (const name of ["code.ts", "code.mts"]) {
-  test(`${name} with text in it is text/plain`, async () => {
+  test(`${name} that contains text is text/plain`, async () => {
     assert.equal(await typeOf(name, "export const x = 1;\n"), "text/plain");
     assert.equal(await typeOf(name, "export const x = 1;\n", "video/mp2t"), "text/plain");
   });
 }
 
 const KANJI = Buffer.from([0x93, 0xfa, 0x96, 0x7b]);
-/** Text of which the first bytes are UTF-8, whatever follows. */
+/** Text that starts as UTF-8, with any end. */
 const long = (end: Buffer) => Buffer.concat([Buffer.alloc(300_000, "plain words\n"), end]);
 
 for (const [what, bytes, declared, served] of [

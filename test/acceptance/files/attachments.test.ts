@@ -18,12 +18,12 @@ import {
 } from "../client.ts";
 import { newAttachment, PNG, upload } from "../upload.ts";
 
-/** The address of a link may move on with time; what it leads to may not. */
+/** A link may change with time; its target may not. */
 function unlinked(item: Attachment): Attachment {
   return { ...item, file_url: item.file_url.replace(/\?.*/, "") };
 }
 
-/** The attachments of a conversation; there are never many. */
+/** Returns the ids of a conversation's attachments, which fit on one page. */
 async function inside(conversation: string): Promise<string[]> {
   const page = attachments(await call("GET", `/v1/attachments?limit=100&conversation_id=${conversation}`));
   return page.data.map(({ id }) => id);
@@ -39,12 +39,12 @@ test("an upload answers 201 with its Location and the attachment", async () => {
   isNow(made.created_at);
 });
 
-test("an attachment is retrieved as it was created", async () => {
+test("a retrieved attachment equals the created one", async () => {
   const made = await newAttachment();
   assert.deepEqual(unlinked(attachment(await call("GET", `/v1/attachments/${made.id}`))), unlinked(made));
 });
 
-test("an empty file is fine", async () => {
+test("an empty file is accepted", async () => {
   const made = await newAttachment({ name: "empty.txt", bytes: "" });
   assert.equal(made.file_size, 0);
   const got = await call("GET", made.file_url, { token: null });
@@ -53,7 +53,7 @@ test("an empty file is fine", async () => {
   assert.equal(got.bytes.length, 0);
 });
 
-test("an upload that names no target goes to a message of its own in no contact's conversation", async () => {
+test("an upload without a target becomes its own message in no contact's conversation", async () => {
   const { conversation_id } = await newContact();
   const [one, two] = [await newAttachment(), await newAttachment()];
   assert.notEqual(one.message_id, two.message_id);
@@ -67,7 +67,7 @@ for (const where of ["query", "before", "after"] as const) {
   const aim = (name: string, value: string) =>
     where === "query" ? { query: `?${name}=${value}` } : { [where]: [[name, value]] as [string, string][] };
 
-  test(`conversation_id ${place} chooses the conversation, with a message for each upload`, async () => {
+  test(`conversation_id ${place} selects the conversation, with a message for each upload`, async () => {
     const { conversation_id } = await newContact();
     const one = await newAttachment(aim("conversation_id", conversation_id));
     const two = await newAttachment(aim("conversation_id", conversation_id));
@@ -75,7 +75,7 @@ for (const where of ["query", "before", "after"] as const) {
     assert.deepEqual(await inside(conversation_id), [two.id, one.id]);
   });
 
-  test(`message_id ${place} adds the file to that message and so to its conversation`, async () => {
+  test(`message_id ${place} adds the file to that message and its conversation`, async () => {
     const { conversation_id } = await newContact();
     const one = await newAttachment({ query: `?conversation_id=${conversation_id}` });
     const two = await newAttachment(aim("message_id", one.message_id));
@@ -98,7 +98,7 @@ for (const where of ["query", "before", "after"] as const) {
   });
 }
 
-test("conversation_id and message_id together are 400, wherever they stand, and nothing is kept", async () => {
+test("conversation_id and message_id together are 400 anywhere, and nothing is stored", async () => {
   const { conversation_id } = await newContact();
   const { id, message_id } = await newAttachment({ query: `?conversation_id=${conversation_id}` });
   const conversation: [string, string] = ["conversation_id", conversation_id];
@@ -115,7 +115,7 @@ test("conversation_id and message_id together are 400, wherever they stand, and 
   assert.deepEqual(await inside(conversation_id), [id]);
 });
 
-test("a target given twice is 400 naming it, wherever it stands, and nothing is kept", async () => {
+test("a target given twice is 400 naming it anywhere, and nothing is stored", async () => {
   const { conversation_id } = await newContact();
   const { id, message_id } = await newAttachment({ query: `?conversation_id=${conversation_id}` });
   for (const [name, value] of [
@@ -132,7 +132,7 @@ test("a target given twice is 400 naming it, wherever it stands, and nothing is 
   assert.deepEqual(await inside(conversation_id), [id]);
 });
 
-test("a field or query parameter that an upload does not know is 400 naming it, and nothing is kept", async () => {
+test("an unknown field or query parameter of an upload is 400 naming it, and nothing is stored", async () => {
   const { conversation_id } = await newContact();
   const query = `?conversation_id=${conversation_id}`;
   for (const name of ["surprise", "filename", "id", "file_size", "__proto__", "constructor"]) {
@@ -143,7 +143,7 @@ test("a field or query parameter that an upload does not know is 400 naming it, 
   assert.deepEqual(await inside(conversation_id), []);
 });
 
-test("a list by conversation holds only its attachments, ten by default, newest first, in pages both ways", async () => {
+test("a list by conversation has only its attachments, ten by default, newest first, with pages both ways", async () => {
   const { conversation_id } = await newContact();
   const query = `?conversation_id=${conversation_id}`;
   const ids: string[] = [];
@@ -172,7 +172,7 @@ test("a list by conversation holds only its attachments, ten by default, newest 
   assert.equal(exact.has_more, false);
 });
 
-test("a list without a conversation holds the attachments of all of them, newest first", async () => {
+test("a list without a conversation has the attachments of all conversations, newest first", async () => {
   const [one, two] = [await newContact(), await newContact()];
   const ids: string[] = [];
   for (const query of [
@@ -189,7 +189,7 @@ test("a list without a conversation holds the attachments of all of them, newest
   assert.deepEqual(listed, listed.toSorted().reverse());
 });
 
-test("a list has the whole attachment, the same as when it is retrieved", async () => {
+test("a list has each attachment in full, as when retrieved", async () => {
   const { conversation_id } = await newContact();
   const made = await newAttachment({ query: `?conversation_id=${conversation_id}`, name: "a b.txt" });
   const { data } = attachments(await call("GET", `/v1/attachments?conversation_id=${conversation_id}`));
@@ -218,7 +218,7 @@ for (const [name, query] of [
   });
 }
 
-test("both cursors at once are 400, and so is a conversation given twice", async () => {
+test("both cursors at once, or a conversation given twice, are 400", async () => {
   const { conversation_id } = await newContact();
   const query = `conversation_id=${conversation_id}`;
   const { id } = await newAttachment({ query: `?${query}` });
@@ -230,7 +230,7 @@ for (const [encoding, body] of [
   ["a form", form],
   ["JSON", json],
 ] as const) {
-  test(`a rename by ${encoding} changes filename and file_url alone; the old address redirects to the new`, async () => {
+  test(`a rename by ${encoding} changes only filename and file_url, and the old URL redirects to the new one`, async () => {
     const made = await newAttachment({ name: "old name.png", type: "image/png", bytes: PNG });
     const filename = "new name & more.bin";
     const renamed = attachment(await call("PUT", `/v1/attachments/${made.id}`, body({ filename })));
@@ -246,7 +246,7 @@ for (const [encoding, body] of [
   });
 }
 
-test("a rename that names no field changes nothing and answers 200", async () => {
+test("a rename without fields changes nothing and answers 200", async () => {
   const made = await newAttachment({ name: "stays.txt" });
   for (const options of [{}, form({}), json({})]) {
     const reply = await call("PUT", `/v1/attachments/${made.id}`, options);
@@ -254,7 +254,7 @@ test("a rename that names no field changes nothing and answers 200", async () =>
   }
 });
 
-test("a rename takes nothing but filename, once, as a text: else 400 naming the field", async () => {
+test("a rename accepts only filename, once, as text: else 400 naming the field", async () => {
   const made = await newAttachment();
   const path = `/v1/attachments/${made.id}`;
   for (const field of ["id", "message_id", "file_url", "file_type", "file_size", "created_at", "surprise"]) {
@@ -272,7 +272,7 @@ test("a rename takes nothing but filename, once, as a text: else 400 naming the 
   assert.deepEqual(unlinked(attachment(await call("GET", path))), unlinked(made));
 });
 
-test("deleting an attachment answers 204 without a body; the second time and its file are 404", async () => {
+test("deleting an attachment answers 204 without a body, then its resource and file are 404", async () => {
   const { conversation_id } = await newContact();
   const query = `?conversation_id=${conversation_id}`;
   const [made, kept] = [await newAttachment({ query }), await newAttachment({ query })];
@@ -287,14 +287,14 @@ test("deleting an attachment answers 204 without a body; the second time and its
   assert.equal((await call("GET", kept.file_url, { token: null })).status, 200);
 });
 
-test("deleting one file of a message leaves the message's others", async () => {
+test("deleting one file of a message keeps the others", async () => {
   const one = await newAttachment();
   const two = await newAttachment({ query: `?message_id=${one.message_id}` });
   await call("DELETE", `/v1/attachments/${one.id}`);
   assert.equal(attachment(await call("GET", `/v1/attachments/${two.id}`)).message_id, one.message_id);
 });
 
-test("deleting a contact deletes the conversation: its attachments, their files and the list of it are 404", async () => {
+test("deleting a contact deletes the conversation, its attachments and their files: 404", async () => {
   const person = await newContact();
   const query = `?conversation_id=${person.conversation_id}`;
   const [one, two, elsewhere] = [
@@ -321,7 +321,7 @@ test("deleting a contact deletes the conversation: its attachments, their files 
   assert.deepEqual(await inside(again.conversation_id), []);
 });
 
-test("an attachment's id that is malformed answers like one that was never given out", async () => {
+test("a malformed attachment id answers like an unknown one", async () => {
   const made = await newAttachment();
   const ids = [
     unknownLike(made.id),
@@ -342,7 +342,7 @@ test("an attachment's id that is malformed answers like one that was never given
   assert.equal(bodies.size, 1, [...bodies].join("\n"));
 });
 
-test("HEAD answers what GET does, without a body, for an attachment and for the list", async () => {
+test("HEAD answers like GET without a body, for an attachment and for the list", async () => {
   const { conversation_id } = await newContact();
   const made = await newAttachment({
     query: `?conversation_id=${conversation_id}`,

@@ -8,7 +8,7 @@ import { disposition, newAttachment, PNG } from "../upload.ts";
 
 const PDF = Buffer.from("%PDF-1.4\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n");
 
-/** Without a token, as one who was only given the link. */
+/** Requests a file without a token, like somebody who only has the link. */
 function follow(file_url: string, method = "GET", headers: Record<string, string> = {}): Promise<Reply> {
   return call(method, file_url, { token: null, headers });
 }
@@ -17,26 +17,26 @@ function unsigned(file_url: string): string {
   return file_url.replace(/\?.*/, "");
 }
 
-/** The link with its query changed. */
+/** Changes the query of a link. */
 function changed(file_url: string, change: (query: URLSearchParams) => void): string {
   const address = new URL(file_url);
   change(address.searchParams);
   return address.href;
 }
 
-/** Another character in the same place, so that the form of the signature stays right. */
+/** Replaces one character, so that the signature keeps its form. */
 function tampered(signature: string): string {
   return (signature[0] === "A" ? "B" : "A") + signature.slice(1);
 }
 
-test("file_url is a link to the file by its id and its name, which is percent-encoded", async () => {
+test("file_url contains the id and the percent-encoded name of the file", async () => {
   const made = await newAttachment({ name: "a b#c?ü%.txt" });
   const { pathname, searchParams } = new URL(made.file_url);
   assert.ok(pathname.endsWith(`/files/${made.id}/a%20b%23c%3F%C3%BC%25.txt`), pathname);
   assert.ok(Number(searchParams.get("expires")) > Date.now() / 1000, "the link has no expiry in the future");
 });
 
-test("a link works without a token and gives the file with its type and length", async () => {
+test("a link works without a token and returns the file with its type and length", async () => {
   const made = await newAttachment({ name: "pixel.png", type: "image/png", bytes: PNG });
   const got = await follow(made.file_url);
   assert.equal(got.status, 200);
@@ -45,7 +45,7 @@ test("a link works without a token and gives the file with its type and length",
   assert.equal(got.headers.get("content-length"), String(PNG.length));
 });
 
-test("the link stays the same for a while, so that caches work", async () => {
+test("a link stays the same for a while, so that caches work", async () => {
   const { file_url, id } = await newAttachment();
   const links = new Set([file_url]);
   for (let at = 0; at < 3; at++) {
@@ -54,14 +54,14 @@ test("the link stays the same for a while, so that caches work", async () => {
   assert.ok(links.size <= 2, "only the end of a window may change the link");
 });
 
-test("the bearer token of a member works without a signature", async () => {
+test("a member's bearer token works without a signature", async () => {
   const made = await newAttachment();
   const got = await call("GET", unsigned(made.file_url));
   assert.equal(got.status, 200);
   assert.equal(got.text, "some bytes\n");
 });
 
-test("another user's token is 404, like a file that was never there", { skip: needsSecond }, async () => {
+test("another user's token is 404, as for a file that does not exist", { skip: needsSecond }, async () => {
   const made = await newAttachment();
   const foreign = problem(await call("GET", unsigned(made.file_url), { token: second() }), 404);
   const missing = unsigned(made.file_url).replace(made.id, unknownLike(made.id));
@@ -69,7 +69,7 @@ test("another user's token is 404, like a file that was never there", { skip: ne
   assert.deepEqual({ ...foreign, request_id: "" }, { ...none, request_id: "" });
 });
 
-test("without a token, a link whose signature is missing, wrong or another's is 403", async () => {
+test("without a token, a link with a missing, wrong or other signature is 403", async () => {
   const { file_url } = await newAttachment();
   const other = new URL((await newAttachment()).file_url).searchParams.get("signature") ?? "";
   const links = [
@@ -86,7 +86,7 @@ test("without a token, a link whose signature is missing, wrong or another's is 
   for (const link of links) problem(await follow(link), 403);
 });
 
-test("a link whose expiry was changed is 403, whether to later or to a time that is over", async () => {
+test("a link with a changed expiry is 403, whether later or past", async () => {
   const { file_url } = await newAttachment();
   const expires = Number(new URL(file_url).searchParams.get("expires"));
   for (const value of [expires + 1, expires + 86_400, expires - 1, 1, 0, -1, "", "soon"]) {
@@ -110,7 +110,7 @@ test("a wrong name redirects to the current one with 308, by link and by token",
   }
 });
 
-test("HEAD has the headers of GET and no body, by link and by token", async () => {
+test("HEAD has the headers of GET without a body, by link and by token", async () => {
   const made = await newAttachment({ name: "pixel.png", type: "image/png", bytes: PNG });
   for (const [link, options] of [
     [made.file_url, { token: null }],
@@ -122,13 +122,13 @@ test("HEAD has the headers of GET and no body, by link and by token", async () =
     const lasting = ({ headers }: Reply) =>
       [...headers]
         .filter(([name]) => !/^(date|request-id|connection|keep-alive|ratelimit.*)$/.test(name))
-        // The seconds that a link is still valid may pass from one request to the next.
+        // The remaining lifetime of a link may differ between requests.
         .map(([name, value]) => [name, value.replace(/max-age=\d+/, "max-age")]);
     assert.deepEqual(lasting(head), lasting(got));
   }
 });
 
-test("a file of a few MiB comes back byte for byte, in one piece and in ranges", async () => {
+test("a file of a few MiB is returned byte for byte, whole and in ranges", async () => {
   const bytes = randomBytes(5 * 1024 * 1024 + 7);
   const made = await newAttachment({ name: "large.bin", type: "application/octet-stream", bytes });
   assert.equal(made.file_size, bytes.length);
@@ -182,14 +182,14 @@ test("a range of an empty file is 416", async () => {
   assert.equal(reply.headers.get("content-range"), "bytes */0");
 });
 
-test("a Range of another unit is passed over", async () => {
+test("a Range of an unknown unit is ignored", async () => {
   const { file_url } = await newAttachment({ bytes: DIGITS });
   const reply = await follow(file_url, "GET", { range: "lines=0-1" });
   assert.equal(reply.status, 200);
   assert.equal(reply.text, DIGITS);
 });
 
-test("If-Range gives the range while the file is the same, else the whole file", async () => {
+test("If-Range returns the range if the file is unchanged, else the whole file", async () => {
   const { file_url } = await newAttachment({ bytes: DIGITS });
   const etag = (await follow(file_url, "HEAD")).headers.get("etag") ?? "";
   const same = await follow(file_url, "GET", { range: "bytes=0-4", "if-range": etag });
@@ -219,13 +219,13 @@ test("the ETag is strong, and If-None-Match with it is 304 without a body", asyn
   assert.equal(reply.text, "some bytes\n");
 });
 
-test("If-None-Match does not open a file to one who may not have it", async () => {
+test("If-None-Match does not reveal a file to a user without access", async () => {
   const { file_url } = await newAttachment();
   const etag = (await follow(file_url)).headers.get("etag") ?? "";
   problem(await follow(unsigned(file_url), "GET", { "if-none-match": etag }), 403);
 });
 
-test("files of other bytes have other ETags", async () => {
+test("files with different bytes have different ETags", async () => {
   const etags = new Set<string | null>();
   for (const bytes of ["one", "two"]) {
     etags.add((await follow((await newAttachment({ bytes })).file_url)).headers.get("etag"));
@@ -246,7 +246,7 @@ for (const [name, type, bytes, expected] of [
   ["pack.gz", "application/gzip", gzipSync("x"), "attachment"],
   ["thing.bin", "application/octet-stream", "x", "attachment"],
 ] as const) {
-  test(`${name} as ${type} is offered ${expected}, and always as attachment with ?download=1`, async () => {
+  test(`${name} as ${type} is served as ${expected}, and always as attachment with ?download=1`, async () => {
     const made = await newAttachment({ name, type, bytes });
     assert.deepEqual(disposition(await follow(made.file_url)), { type: expected, filename: name });
     const forced = await follow(`${made.file_url}&download=1`);
@@ -259,7 +259,7 @@ for (const [name, type, bytes, expected] of [
   });
 }
 
-test("every answer with a file's bytes keeps browsers from running it and shared caches from keeping it", async () => {
+test("every answer with file bytes has headers that stop browsers from running it and shared caches from storing it", async () => {
   const made = await newAttachment({ bytes: DIGITS });
   const replies = [
     await follow(made.file_url),
@@ -282,20 +282,20 @@ for (const [name, type, bytes, policy] of [
   ["pixel.png", "image/png", PNG, "default-src 'none'; style-src 'unsafe-inline'; sandbox"],
   ["page.html", "text/html", "<p>hello</p>", "default-src 'none'; sandbox"],
 ] as const) {
-  test(`${name} is served with what browsers need to show it, and no more`, async () => {
+  test(`${name} is served with only the permissions that browsers need to show it`, async () => {
     const { file_url } = await newAttachment({ name, type, bytes });
     assert.equal((await follow(file_url)).headers.get("content-security-policy"), policy);
   });
 }
 
-test("a PDF has no sandbox, which its viewers refuse, but all the rest", async () => {
+test("a PDF has no sandbox, which viewers refuse, but all other headers", async () => {
   const { file_url } = await newAttachment({ name: "paper.pdf", type: "application/pdf", bytes: PDF });
   const { headers } = await follow(file_url);
   assert.equal(headers.get("content-security-policy"), "default-src 'none'");
   assert.equal(headers.get("x-content-type-options"), "nosniff");
 });
 
-test("a file's address takes GET and HEAD alone", async () => {
+test("a file's URL accepts only GET and HEAD", async () => {
   const { file_url } = await newAttachment();
   for (const method of ["POST", "PUT", "DELETE", "PATCH"]) {
     const reply = await call(method, file_url);
@@ -305,7 +305,7 @@ test("a file's address takes GET and HEAD alone", async () => {
   }
 });
 
-test("a token that is not one opens no file, and a token in the query is none", async () => {
+test("an invalid token opens no file, and a token in the query does not count", async () => {
   const link = unsigned((await newAttachment()).file_url);
   const bad = await call("GET", link, { token: "nonsense" });
   assert.ok([401, 404].includes(bad.status), `answered ${bad.status}`);
@@ -317,7 +317,7 @@ test("a token that is not one opens no file, and a token in the query is none", 
   }
 });
 
-test("If-Match with the ETag as a proxy has weakened it is 412, which says so", async () => {
+test("If-Match with an ETag weakened by a proxy is 412 with an explanation", async () => {
   const { file_url } = await newAttachment();
   const etag = (await follow(file_url, "HEAD")).headers.get("etag") ?? "";
   const { detail } = problem(await follow(file_url, "GET", { "if-match": `W/${etag}` }), 412);

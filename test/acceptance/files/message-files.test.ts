@@ -8,14 +8,14 @@ import { fieldPart, filePart, multipart, newAttachment, PNG } from "../upload.ts
 const text = (name: string, bytes = `bytes of ${name}`) => new File([bytes], name, { type: "text/plain" });
 const picture = new File([PNG], "pixel.png", { type: "image/png" });
 
-/** What a conversation holds: the count of messages and of files. */
+/** Returns the number of messages and files in a conversation. */
 async function inside(conversation: string): Promise<[messages: number, files: number]> {
   const query = `conversation_id=${conversation}&limit=100`;
   const sent = messages(await call("GET", `${PATH}?${query}`)).data.length;
   return [sent, attachments(await call("GET", `/v1/attachments?${query}`)).data.length];
 }
 
-test("a form with files sends them with the text as one message, its files in the order of the parts", async () => {
+test("a form with files sends them with its text as one message, in the order of the parts", async () => {
   const conversation = await freshConversation();
   const reply = await post(
     parts(["conversation_id", conversation], ["text", "two files"], text("b.txt"), picture),
@@ -41,7 +41,7 @@ test("a form with files sends them with the text as one message, its files in th
   assert.deepEqual(await inside(conversation), [1, 2]);
 });
 
-test("parts come in any order, and text or files alone are enough", async () => {
+test("parts may come in any order, and text or files alone are enough", async () => {
   const { id, conversation_id } = await me();
   const conversation: Piece = ["conversation_id", conversation_id];
   const mention: Piece = ["mentions", id];
@@ -57,7 +57,7 @@ test("parts come in any order, and text or files alone are enough", async () => 
   faulty(await post(parts(conversation)), "text", "missing_parameter");
 });
 
-test("large files, small ones and empty ones go together", async () => {
+test("large, small and empty files are sent together", async () => {
   const conversation = await freshConversation();
   const large = Buffer.alloc(3_000_000, "large");
   const files = [filePart("large.bin", large), filePart("small.txt", "small"), filePart("empty.txt", "")];
@@ -72,7 +72,7 @@ test("large files, small ones and empty ones go together", async () => {
   assert.equal(digest(got.bytes), digest(large));
 });
 
-test("ten files are sent, eleven are 400, and nothing of them is kept", async () => {
+test("ten files are accepted, eleven are 400 and nothing is stored", async () => {
   const conversation = await freshConversation();
   const files = Array.from({ length: 11 }, (_, at) => text(`${at}.txt`));
   const field: Piece = ["conversation_id", conversation];
@@ -82,7 +82,7 @@ test("ten files are sent, eleven are 400, and nothing of them is kept", async ()
   assert.deepEqual(await inside(conversation), [1, 10]);
 });
 
-test("if anything is refused, nothing is kept: neither message nor files", async () => {
+test("if anything is refused, neither message nor files are stored", async () => {
   const conversation = await freshConversation();
   const field: Piece = ["conversation_id", conversation];
   const refused: [param: string, ...pieces: Piece[]][] = [
@@ -103,7 +103,7 @@ test("if anything is refused, nothing is kept: neither message nor files", async
   assert.deepEqual(await inside(conversation), [0, 0]);
 });
 
-test("a text of a form may have 256 KiB, a field more is 400", async () => {
+test("a text in a form may have 256 KiB, more is 400", async () => {
   const { conversation_id } = await me();
   const field: Piece = ["conversation_id", conversation_id];
   const made = message(await post(parts(field, ["text", "😀".repeat(10_000)])), 201);
@@ -113,7 +113,7 @@ test("a text of a form may have 256 KiB, a field more is 400", async () => {
   faulty(await post(parts(field, ["text", "a"], ...many)), "mentions", "invalid_parameter");
 });
 
-test("a file whose digest does not match is refused with the whole message", async () => {
+test("a file with a wrong digest refuses the whole message", async () => {
   const conversation = await freshConversation();
   const wrong = createHash("sha256").update("other").digest("base64");
   const file = filePart("a.txt", "bytes");
@@ -123,7 +123,7 @@ test("a file whose digest does not match is refused with the whole message", asy
   assert.deepEqual(await inside(conversation), [0, 0]);
 });
 
-test("a retry of a form is compared by what it says, not by its boundary", async () => {
+test("a retried form is compared by its contents, not by its boundary", async () => {
   const conversation = await freshConversation();
   const headers = { "idempotency-key": crypto.randomUUID() };
   const pieces: Piece[] = [["conversation_id", conversation], ["text", "once"], text("a.txt"), picture];
@@ -159,7 +159,7 @@ test("an upload is a message without text, and a later file joins a message", as
   assert.equal(message(await call("PUT", path, json({ text: "now with text" }))).attachments.length, 2);
 });
 
-test("If-Match of a message also goes by its files", async () => {
+test("If-Match of a message also depends on its files", async () => {
   const { id } = await newMessage();
   const etag = (await call("GET", `${PATH}/${id}`)).headers.get("etag")!;
   await newAttachment({ query: `?message_id=${id}` });
@@ -178,7 +178,7 @@ test("a message that loses its last file stays if it has text, otherwise it is d
   assert.deepEqual(await inside(conversation), [1, 0]);
 });
 
-test("text and data may be cleared while there is a file", async () => {
+test("text and data may be cleared while the message has a file", async () => {
   const { conversation_id } = await me();
   const made = message(
     await post(parts(["conversation_id", conversation_id], ["text", "a"], text("a"))),
@@ -188,7 +188,7 @@ test("text and data may be cleared while there is a file", async () => {
   assert.deepEqual([cleared.text, cleared.attachments], [null, made.attachments]);
 });
 
-test("deleting a message erases its files and gives back their room", async () => {
+test("deleting a message deletes its files and frees their storage", async () => {
   const { conversation_id } = await me();
   const used = async () => ((await me()) as unknown as { storage: { used: number } }).storage.used;
   const before = await used();
@@ -202,7 +202,7 @@ test("deleting a message erases its files and gives back their room", async () =
   }
 });
 
-test("a body of another type is 415, and a file in JSON or in a plain form is unknown", async () => {
+test("a body of another type is 415, and a file in JSON or in a plain form is an unknown field", async () => {
   const { conversation_id } = await me();
   const headers = { "content-type": "text/plain" };
   problem(await call("POST", PATH, { headers, body: "hello" }), 415, "unsupported_media_type");

@@ -1,11 +1,11 @@
-// Resumable uploads: what their two protocols refuse, and how.
+// What the two protocols of resumable uploads refuse, and how.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { attachment, call, faulty, location, newContact, problem, unknownLike } from "../client.ts";
 import { createTus, DRAFTS, finished, metadata, newTus, offsetOf, patchTus, TUS } from "../resumables.ts";
 import { newAttachment } from "../upload.ts";
 
-test("another version of tus is 412 with the right one, and a part of another type 415", async () => {
+test("another tus version is 412 with the supported one, and a part of another type is 415", async () => {
   const reply = await createTus(2, undefined, { headers: { "tus-resumable": "0.2.2" } });
   problem(reply, 412, "unsupported_upload_protocol");
   assert.equal(reply.headers.get("tus-version"), "1.0.0");
@@ -20,7 +20,7 @@ test("another version of tus is 412 with the right one, and a part of another ty
   assert.equal(await offsetOf(path), 0);
 });
 
-test("a new upload is checked as one in one request", async () => {
+test("creating a resumable upload checks the same as an upload in one request", async () => {
   const { conversation_id } = await newContact();
   const filename = "a.txt";
   faulty(await createTus(2, {}), "filename", "missing_parameter");
@@ -57,7 +57,7 @@ test("a new upload is checked as one in one request", async () => {
   assert.equal(file.message_id, message_id);
 });
 
-test("a part without its place, or of an upload that is to be made of others, is refused", async () => {
+test("a part without an offset, or of a concatenation, is refused", async () => {
   const path = await newTus(2);
   const headers = { ...TUS, "content-type": "application/offset+octet-stream" };
   faulty(await call("PATCH", path, { headers, body: "ab" }), "Upload-Offset", "missing_parameter");
@@ -68,7 +68,7 @@ test("a part without its place, or of an upload that is to be made of others, is
     faulty(await createTus(2, undefined, { headers: { "upload-concat": concat } }), "Upload-Concat");
 });
 
-test("a client of the draft is told of wrong headers", async () => {
+test("a client of the draft gets an error for wrong headers", async () => {
   faulty(await call("POST", "/v1/uploads?filename=a"), "Upload-Complete", "missing_parameter");
   faulty(
     await call("POST", "/v1/uploads?filename=a", { headers: { "upload-complete": "true" } }),
@@ -88,7 +88,7 @@ test("a client of the draft is told of wrong headers", async () => {
   );
 });
 
-test("nothing is left of an upload whose first bytes are more than its length", async () => {
+test("nothing is stored of an upload whose first bytes exceed its length", async () => {
   const unfinished = async () => (await call("GET", "/v1/uploads?limit=100")).text;
   const before = await unfinished();
   const headers = { "content-type": "application/offset+octet-stream" };
@@ -98,7 +98,7 @@ test("nothing is left of an upload whose first bytes are more than its length", 
   assert.equal(await unfinished(), before);
 });
 
-test("a part that is refused does not say how long the file is", async () => {
+test("a refused part does not reveal the file's length", async () => {
   const started = await call("POST", "/v1/uploads?filename=a", { headers: { "upload-complete": "?0" } });
   const path = location(started);
   const last = { ...DRAFTS.at(-1)!.part(true), "upload-offset": "0" };

@@ -24,7 +24,7 @@ const BYTES = Buffer.from("The quick brown fox jumps over the lazy dog.");
 /** More than two parts of an S3 store. */
 const LARGE = randomBytes(20 * 1024 * 1024 + 77);
 
-test("OPTIONS tells without a token what the server can do", async () => {
+test("OPTIONS describes the server's features without a token", async () => {
   const reply = await call("OPTIONS", "/v1/uploads", { token: null });
   assert.equal(reply.status, 204);
   assert.equal(reply.headers.get("tus-version"), "1.0.0");
@@ -33,7 +33,7 @@ test("OPTIONS tells without a token what the server can do", async () => {
   assert.match(reply.headers.get("upload-limit")!, /max-age=\d+/);
 });
 
-test("a file of several parts becomes one attachment in the conversation that its metadata name", async () => {
+test("a file in several parts becomes one attachment in the conversation of its metadata", async () => {
   const { conversation_id } = await newContact();
   const created = await createTus(BYTES.length, {
     filename: "fox.txt",
@@ -62,7 +62,7 @@ test("a file of several parts becomes one attachment in the conversation that it
   );
 });
 
-test("the upload is retrieved as JSON, before and after its end", async () => {
+test("an upload is retrieved as JSON, before and after it is complete", async () => {
   const path = await newTus(4, { filename: "a.txt" });
   await patchTus(path, 0, "ab");
   const { created_at, expires_at, ...before } = (await call("GET", path)).json as Record<string, unknown>;
@@ -74,7 +74,7 @@ test("the upload is retrieved as JSON, before and after its end", async () => {
   assert.deepEqual([after.offset, after.attachment_id, after.filename], [4, attachmentId, null]);
 });
 
-test("HEAD tells length and metadata, and after a lost answer that the upload is complete", async () => {
+test("HEAD returns length and metadata, and after a lost answer that the upload is complete", async () => {
   const fields = { filename: "naïve name.txt", filetype: "text/plain" };
   const path = await newTus(2, fields);
   const head = await call("HEAD", path, { headers: TUS });
@@ -87,7 +87,7 @@ test("HEAD tells length and metadata, and after a lost answer that the upload is
   assert.equal(after.headers.get("parley-attachment"), id);
 });
 
-test("creation can have bytes already, even all of them", async () => {
+test("creation may include bytes, even all of them", async () => {
   const headers = { "content-type": TUS_TYPE };
   const some = await createTus(BYTES.length, undefined, { headers, body: BYTES.subarray(0, 20) });
   assert.equal(some.status, 201, some.text);
@@ -98,13 +98,13 @@ test("creation can have bytes already, even all of them", async () => {
   await assertBytes(await finished(all), BYTES);
 });
 
-test("an empty file is complete when it is created, and told as it is then retrieved", async () => {
+test("an empty file is complete on creation, with the attachment as later retrieved", async () => {
   const created = await createTus(0, { filename: "a.txt" }, { headers: { accept: "application/json" } });
   await assertBytes(await finished(created), Buffer.alloc(0));
   assert.deepEqual(created.json, (await call("GET", location(created))).json);
 });
 
-test("a length may come later, once", async () => {
+test("a deferred length may be set later, once", async () => {
   const path = await newTus("deferred");
   const head = await call("HEAD", path, { headers: TUS });
   assert.equal(head.headers.get("upload-defer-length"), "1");
@@ -117,7 +117,7 @@ test("a length may come later, once", async () => {
   await assertBytes(await finished(await patchTus(path, 8, BYTES.subarray(8))), BYTES);
 });
 
-test("a length that comes later is not less than what is there", async () => {
+test("a deferred length may not be less than the received bytes", async () => {
   const path = await newTus("deferred");
   await patchTus(path, 0, "abcd");
   problem(await patchTus(path, 4, "", { "upload-length": "3" }), 400, "upload_length_mismatch");
@@ -125,7 +125,7 @@ test("a length that comes later is not less than what is there", async () => {
   await assertBytes(file, Buffer.from("abcd"));
 });
 
-test("a large file in parts of odd sizes has all its bytes", async () => {
+test("a large file in parts of odd sizes is stored byte for byte", async () => {
   const path = await newTus(LARGE.length, { filename: "large.bin" });
   const cuts = [0, 5, 9 * 1024 * 1024 + 1, 9 * 1024 * 1024 + 2, 17_000_000, LARGE.length];
   let last = await patchTus(path, 0, LARGE.subarray(0, cuts[1]));
@@ -137,7 +137,7 @@ test("a large file in parts of odd sizes has all its bytes", async () => {
   await assertBytes(await finished(last), LARGE);
 });
 
-test("a checksum is checked, and bytes with a wrong one are not kept", async () => {
+test("a checksum is verified, and bytes with a wrong one are not stored", async () => {
   const path = await newTus(BYTES.length);
   const sum = (name: string, bytes: Buffer) => `${name} ${createHash(name).update(bytes).digest("base64")}`;
   const [one, two] = [BYTES.subarray(0, 16), BYTES.subarray(16)];
@@ -153,7 +153,7 @@ test("a checksum is checked, and bytes with a wrong one are not kept", async () 
   await assertBytes(await finished(await patchTus(path, 16, two, digest(two))), BYTES);
 });
 
-test("a large part with a wrong checksum is sent again", async () => {
+test("a large part with a wrong checksum can be sent again", async () => {
   const path = await newTus(LARGE.length);
   const wrong = { "upload-checksum": `sha1 ${createHash("sha1").digest("base64")}` };
   assert.equal((await patchTus(path, 0, LARGE.subarray(0, 9_000_000))).status, 204);
@@ -177,14 +177,14 @@ test("a wrong offset is 409 with the right one, and adds nothing", async () => {
   assert.equal(await offsetOf(path), 4);
 });
 
-test("a complete upload takes no more bytes", async () => {
+test("a complete upload accepts no more bytes", async () => {
   const path = await newTus(2);
   await finished(await patchTus(path, 0, "ab"));
   const body = problem(await patchTus(path, 2, "c"), 400, "upload_completed");
   assert.match(body.type, /#completed-upload$/);
 });
 
-test("more bytes than the length are refused before they are sent; without a length of the body the upload is void", async () => {
+test("bytes beyond the length are refused before they are sent, and without a Content-Length the upload is void", async () => {
   const path = await newTus(4);
   const body = problem(await patchTus(path, 0, "abcde"), 400, "upload_length_mismatch");
   assert.match(body.type, /#inconsistent-upload-length$/);
@@ -194,7 +194,7 @@ test("more bytes than the length are refused before they are sent; without a len
   assert.equal((await call("HEAD", path, { headers: TUS })).status, 404);
 });
 
-/** Sends a body in chunks, without its length. */
+/** Sends a body in chunks, without Content-Length. */
 async function fetchChunked(path: string, chunks: string[]): Promise<number> {
   const { request, answered } = openPatch(
     path,
@@ -208,23 +208,24 @@ async function fetchChunked(path: string, chunks: string[]): Promise<number> {
   return status as number;
 }
 
-/** More than a server keeps without storing it. */
+/** More than a server buffers before it stores. */
 const MUCH = 9 * 1024 * 1024;
 
-/** Sends much of `LARGE`, leaves the rest open, and waits until the server has stored some of it: `stored` bytes in all. */
+/**
+ * Sends much of `LARGE` without ending the request, and waits until the server has stored some of it: `stored` bytes
+ * in total.
+ */
 async function openLarge(path: string, offset = 0): Promise<OpenRequest & { stored: number }> {
   const headers = { ...TUS, "content-type": TUS_TYPE, "upload-offset": `${offset}` };
   const part = LARGE.subarray(offset, offset + MUCH);
   const opened = openPatch(path, headers, LARGE.length - offset, part);
   let stored = offset;
-  // To retrieve it does not end the request.
+  // Retrieving it does not end the request.
   while (stored === offset) stored = ((await call("GET", path)).json as { offset: number }).offset;
   return { ...opened, stored };
 }
 
-test("the upload of another user is not there, and nobody else ends its requests", {
-  skip: needsSecond,
-}, async () => {
+test("another user's upload is 404, and its requests cannot be ended", { skip: needsSecond }, async () => {
   const path = await newTus(LARGE.length);
   const { request, answered } = await openLarge(path);
   const token = second();
@@ -235,7 +236,7 @@ test("the upload of another user is not there, and nobody else ends its requests
   assert.equal(await answered, 204);
 });
 
-test("a deleted upload is gone", async () => {
+test("a deleted upload is 404", async () => {
   const path = await newTus(4);
   await patchTus(path, 0, "ab");
   assert.equal((await call("DELETE", path, { headers: TUS })).status, 204);
@@ -245,7 +246,7 @@ test("a deleted upload is gone", async () => {
   problem(await call("GET", `/v1/uploads/${unknownLike(path.split("/").at(-1)!)}`), 404, "upload_not_found");
 });
 
-test("deleting an upload ends a request that still continues it", async () => {
+test("deleting an upload ends a running request for it", async () => {
   const path = await newTus(LARGE.length);
   const { answered } = await openLarge(path);
   assert.equal((await call("DELETE", path, { headers: TUS })).status, 204);
@@ -253,14 +254,14 @@ test("deleting an upload ends a request that still continues it", async () => {
   assert.equal((await call("HEAD", path, { headers: TUS })).status, 404);
 });
 
-test("deleting a complete upload leaves its attachment", async () => {
+test("deleting a complete upload keeps its attachment", async () => {
   const path = await newTus(2);
   const file = await finished(await patchTus(path, 0, "ab"));
   assert.equal((await call("DELETE", path)).status, 204);
   await assertBytes(file, Buffer.from("ab"));
 });
 
-test("what came before the connection ended is kept, and the rest completes it", async () => {
+test("bytes before a lost connection are kept, and the rest completes the upload", async () => {
   const path = await newTus(LARGE.length, { filename: "cut.bin" });
   const { request, answered, stored } = await openLarge(path);
   request.destroy();
@@ -270,13 +271,13 @@ test("what came before the connection ended is kept, and the rest completes it",
   await assertBytes(await finished(await patchTus(path, offset, LARGE.subarray(offset))), LARGE);
 });
 
-test("a newer request ends an older one for the same upload, and has what that one brought", async () => {
+test("a newer request for an upload ends the older one and keeps its bytes", async () => {
   const path = await newTus(LARGE.length);
   const first = await openLarge(path);
   const offset = await offsetOf(path);
   assert.ok(offset >= first.stored && offset <= MUCH, `${offset} bytes were kept`);
   assert.equal(await first.answered, "closed");
-  // Also a part instead of a question.
+  // Also by a part, not only by HEAD.
   const second = await openLarge(path, offset);
   problem(await patchTus(path, offset, "x"), 409, "upload_offset_mismatch");
   assert.equal(await second.answered, "closed");
@@ -285,8 +286,8 @@ test("a newer request ends an older one for the same upload, and has what that o
   await assertBytes(await finished(await patchTus(path, last, LARGE.subarray(last))), LARGE);
 });
 
-test("bytes that are not stored yet are kept, too, when a newer request comes", async () => {
-  // A busy server may not have read them by then: they are sent again, and have more time.
+test("a newer request also keeps bytes that were not stored yet", async () => {
+  // A busy server may not have read the bytes yet: send them again, and wait longer.
   for (let pause = 50; ; pause *= 2) {
     const path = await newTus(BYTES.length);
     const headers = { ...TUS, "content-type": TUS_TYPE, "upload-offset": "0" };
@@ -301,11 +302,11 @@ test("bytes that are not stored yet are kept, too, when a newer request comes", 
   }
 });
 
-test("two parts at once leave the bytes of one of them", async () => {
+test("of two parts at once only one adds bytes", async () => {
   const path = await newTus(8);
   const [a, b] = await Promise.allSettled([patchTus(path, 0, "aaaa"), patchTus(path, 0, "bbbb")]);
   const statuses = [a, b].map((each) => (each.status === "fulfilled" ? each.value.status : "closed"));
-  // The second ends the first, whose bytes may be in already.
+  // The second request ends the first, whose bytes may have arrived already.
   assert.ok(statuses.filter((status) => status === 204).length < 2, statuses.join());
   assert.equal(await offsetOf(path), 4);
   const file = await finished(await patchTus(path, 4, "cccc"));
@@ -313,13 +314,13 @@ test("two parts at once leave the bytes of one of them", async () => {
   assert.match(got, /^(aaaa|bbbb)cccc$/);
 });
 
-test("the type is found by the bytes, and is never one that browsers run", async () => {
+test("the type is detected from the bytes, and is never one that browsers run", async () => {
   const png = await finished(await patchTus(await newTus(PNG.length, { filename: "x.txt" }), 0, PNG));
   assert.equal(png.file_type, "image/png");
   const html = "<html><script>alert(1)</script></html>";
   const page = await newTus(html.length, { filename: "x.html", filetype: "text/html" });
   assert.equal((await finished(await patchTus(page, 0, html))).file_type, "application/octet-stream");
-  // Browsers do not know the type of each file.
+  // Browsers do not know the type of every file.
   const untyped = await newTus(2, { filename: "x.txt", filetype: "" });
   assert.equal((await finished(await patchTus(untyped, 0, "ab"))).file_type, "text/plain");
 });
@@ -369,7 +370,7 @@ for (const { version, part } of DRAFTS) {
   });
 }
 
-test("a client of the draft may send all in one request, and the last part may be empty", async () => {
+test("a client of the draft may send everything in one request, and the last part may be empty", async () => {
   const one = await call("POST", "/v1/uploads?filename=fox.txt", {
     headers: { "upload-complete": "?1", "content-type": "text/plain" },
     body: BYTES,

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { attachment, attachments, call, json, newContact, problem, seeded } from "../client.ts";
 import { fieldPart, filePart, multipart, newAttachment, post, upload } from "../upload.ts";
 
-/** A conversation that nothing was sent to, for the uploads that must leave nothing behind. */
+/** Creates an empty conversation, for uploads that must leave nothing. */
 async function untouched(): Promise<{ query: string; check: () => Promise<void> }> {
   const query = `?conversation_id=${(await newContact()).conversation_id}`;
   const check = async () => {
@@ -21,14 +21,14 @@ test("an upload without a file is 400", async () => {
   await check();
 });
 
-test("two files are 400, and neither is kept", async () => {
+test("two files are 400, and neither is stored", async () => {
   const { query, check } = await untouched();
   problem(await post([filePart("one.txt"), filePart("two.txt")], query), 400);
   problem(await post([filePart("one.txt", ""), filePart("two.txt", randomBytes(300_000))], query), 400);
   await check();
 });
 
-test("a file in a field of another name is 400, and not kept", async () => {
+test("a file in a field with another name is 400 and not stored", async () => {
   const { query, check } = await untouched();
   const other = { head: 'Content-Disposition: form-data; name="upload"; filename="a.txt"', body: "x" };
   problem(await post([other], query), 400);
@@ -36,7 +36,7 @@ test("a file in a field of another name is 400, and not kept", async () => {
   await check();
 });
 
-test("a text value in the place of the file is 400 with the hint to send a file", async () => {
+test("a text value in place of the file is 400 with the hint to send a file", async () => {
   const { query, check } = await untouched();
   const { detail } = problem(await post([fieldPart("file", "notes.txt")], query), 400);
   assert.ok(detail.includes("-F file=@"), detail);
@@ -57,7 +57,7 @@ test("an upload that is not a multipart form is 415", async () => {
   await check();
 });
 
-test("a form without a boundary, or that ends before its end, is 400, and nothing is kept", async () => {
+test("a form without a boundary, or truncated, is 400 and nothing is stored", async () => {
   const { query, check } = await untouched();
   const path = `/v1/attachments${query}`;
   const whole = multipart([filePart("one.txt")]);
@@ -72,7 +72,7 @@ test("a form without a boundary, or that ends before its end, is 400, and nothin
   await check();
 });
 
-test("a part whose headers are none is 400, and nothing is kept", async () => {
+test("a part with invalid headers is 400 and nothing is stored", async () => {
   const { query, check } = await untouched();
   problem(
     await post([{ head: "Content-Disposition form-data", body: "x" }, filePart("one.txt")], query),
@@ -85,7 +85,7 @@ test("a part whose headers are none is 400, and nothing is kept", async () => {
   await check();
 });
 
-test("a file is kept byte for byte, however much it looks like the form around it", async () => {
+test("a file is stored byte for byte, even if it looks like the surrounding form", async () => {
   const { headers } = multipart([]);
   const boundary = headers?.["content-type"]?.split("boundary=")[1] ?? "";
   const bodies = [
@@ -104,7 +104,7 @@ test("a file is kept byte for byte, however much it looks like the form around i
   }
 });
 
-test("a file of any bytes comes back as it was sent", async (t) => {
+test("a file of arbitrary bytes is returned as sent", async (t) => {
   const sizes = fc.constantFrom(1, 4095, 4096, 4097, 65_535, 65_536, 65_537, 1_048_577);
   await fc.assert(
     fc.asyncProperty(fc.oneof(sizes, fc.nat(200_000)), async (size) => {
@@ -118,7 +118,7 @@ test("a file of any bytes comes back as it was sent", async (t) => {
   );
 });
 
-test("uploads at the same time do not mix", async () => {
+test("concurrent uploads do not mix", async () => {
   const { conversation_id } = await newContact();
   const sent = Array.from({ length: 8 }, () => randomBytes(150_000));
   const made = await Promise.all(
@@ -134,7 +134,7 @@ test("uploads at the same time do not mix", async () => {
   assert.deepEqual(listed.map(({ id }) => id).toSorted(), made.map(({ id }) => id).toSorted());
 });
 
-test("a field with a control character in its value is 400 or like an unknown id, never taken", async () => {
+test("a field with a control character is 400 or like an unknown id, never accepted", async () => {
   const { query, check } = await untouched();
   const id = query.slice(query.indexOf("=") + 1);
   for (const value of [`${id}\0`, `${id}\n`, ` ${id}`]) {

@@ -36,7 +36,7 @@ const keyed = (key: string): Options => {
   return { headers: { ...headers, "idempotency-key": key } };
 };
 
-/** A group of both users, of which the first is admin. */
+/** Creates a group of both users, the first of which is its admin. */
 async function shared(fields: object = {}) {
   await pair();
   const { username } = await me(second());
@@ -50,7 +50,7 @@ async function memberOf(id: string, token: string): Promise<string> {
   return (await listMembers(id)).find(({ user_id }) => user_id === userId)!.id;
 }
 
-test("an invitation is seen by who has the inviter as a contact, and is joined", { skip }, async () => {
+test("a user who has the inviter as a contact sees the invitation and joins", { skip }, async () => {
   await part();
   const other = await me(second());
   const made = await newGroup({ members: [other.username], description: "a" });
@@ -84,7 +84,7 @@ test("an invitation is seen by who has the inviter as a contact, and is joined",
   await leave(made.id);
 });
 
-test("inviting answers the same for a contact, a stranger and nobody, and again", { skip }, async () => {
+test("inviting answers alike for contacts, strangers, unknown names and repeats", { skip }, async () => {
   await pair();
   const { id } = await newGroup();
   const other = await me(second());
@@ -107,7 +107,7 @@ test("inviting answers the same for a contact, a stranger and nobody, and again"
   await leave(id);
 });
 
-test("declining stands until the invitation is withdrawn, and tells nobody", { skip }, async () => {
+test("a declined invitation stays so until withdrawn, and notifies nobody", { skip }, async () => {
   await pair();
   const { username } = await me(second());
   const made = await newGroup({ members: [username] });
@@ -124,7 +124,7 @@ test("declining stands until the invitation is withdrawn, and tells nobody", { s
   await leave(made.id);
 });
 
-test("members are listed newest first in both directions, invited ones for admins", { skip }, async () => {
+test("members are listed newest first, both ways, for admins with those invited", { skip }, async () => {
   const { id } = await shared();
   for (let n = 0; n < 4; n++) await invite(id, fresh("invited"));
   const path = `${PATH}/${id}/members?limit=2`;
@@ -150,7 +150,7 @@ test("members are listed newest first in both directions, invited ones for admin
   await leave(id);
 });
 
-test("only admins change a group and its members, and there is always one", { skip }, async () => {
+test("only admins change a group and its members, and a group always has an admin", { skip }, async () => {
   const { id } = await shared();
   const path = `${PATH}/${id}`;
   const [own, other] = [await memberOf(id, target.token), await memberOf(id, second())];
@@ -168,7 +168,7 @@ test("only admins change a group and its members, and there is always one", { sk
   assert.equal(member(await role(other, "admin")).role, "admin");
   assert.equal(member(await role(own, "member", theirs())).role, "member");
   assert.equal((await get(id)).role, "member");
-  // The last admin steps down: the longest-standing other member takes over.
+  // If the last admin steps down, the longest-standing other member takes over.
   assert.equal(member(await role(other, "member", theirs())).role, "member");
   assert.equal((await get(id)).role, "admin");
   assert.equal((await call("DELETE", `${path}/members/${other}`)).status, 204);
@@ -177,7 +177,7 @@ test("only admins change a group and its members, and there is always one", { sk
   await leave(id);
 });
 
-test("If-Match changes, removes and withdraws only what is as the caller knows it", { skip }, async () => {
+test("If-Match makes changes, removals and withdrawals conditional", { skip }, async () => {
   await pair();
   const { id } = await newGroup();
   const { username } = await me(second());
@@ -189,7 +189,7 @@ test("If-Match changes, removes and withdraws only what is as the caller knows i
     return call(method, path, { ...(body ? { body } : {}), headers: { ...headers, "if-match": tag } });
   };
   problem(await change("DELETE", '"0"'), 412, "precondition_failed");
-  // Whoever has accepted meanwhile is not removed like an invitation.
+  // A user who has accepted meanwhile is not removed as an invitation.
   await join(id);
   problem(await change("DELETE", tagOf(invited)), 412, "precondition_failed");
   problem(await change("PUT", tagOf(invited), "admin"), 412, "precondition_failed");
@@ -203,7 +203,7 @@ test("If-Match changes, removes and withdraws only what is as the caller knows i
   await leave(id);
 });
 
-test("a member is retrieved by the group, an invitation by admins only", { skip }, async () => {
+test("a member is retrieved by members, an invitation only by admins", { skip }, async () => {
   await pair();
   const { username } = await me(second());
   const { id } = await newGroup();
@@ -229,7 +229,7 @@ test("a member is retrieved by the group, an invitation by admins only", { skip 
   await leave(id);
 });
 
-test("an Idempotency-Key invites and joins once, and shows nothing after leaving", { skip }, async () => {
+test("an Idempotency-Key invites and joins once, and reveals nothing after leaving", { skip }, async () => {
   await pair();
   const { username } = await me(second());
   const { id } = await newGroup();

@@ -1,4 +1,4 @@
-// What the members of a group send each other: messages, files, mentions and replies.
+// Messages between members of a group: texts, files, mentions and replies.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { attachments, call, faulty, fresh, json, me, message, messages, problem } from "../client.ts";
@@ -9,7 +9,7 @@ import { pair, theirs } from "../two-users.ts";
 
 const skip = needsSecond;
 
-/** A group of both users, with what the first said before the second joined. */
+/** Creates a group of both users, with messages from before the second one joined. */
 async function shared(history: string) {
   await pair();
   const { username } = await me(second());
@@ -25,9 +25,7 @@ const seen = async (conversation: string, options = {}) =>
 const texts = async (conversation: string, options = {}) =>
   (await seen(conversation, options)).map(({ type, text }) => text ?? type).reverse();
 
-test("with history joined a new member sees what comes after, with all also what was before", {
-  skip,
-}, async () => {
+test("history decides whether a new member sees earlier messages", { skip }, async () => {
   for (const [history, ...sees] of [["joined"], ["all", "joined", "before"]] as const) {
     const { id, conversation_id, before } = await shared(history);
     const path = `/v1/messages/${before.id}`;
@@ -36,14 +34,14 @@ test("with history joined a new member sees what comes after, with all also what
     const read = await call("GET", path, theirs());
     if (history === "all") assert.deepEqual(message(read), before);
     else problem(read, 404, "message_not_found");
-    // All of before counts as read.
+    // Everything from before counts as read.
     await newMessage({ conversation_id, text: "after" });
     const conversation = await call("GET", `/v1/conversations/${conversation_id}`, theirs());
     assert.equal((conversation.json as { unread_count: number }).unread_count, 1);
     const reply = await send({ conversation_id, text: "re", reply_to_id: before.id }, theirs());
     if (history === "all") message(reply, 201);
     else problem(reply, 404, "message_not_found");
-    // Who comes back sees nothing from before, whatever the history.
+    // A member who rejoins sees nothing from before, whatever the history.
     await leave(id, theirs());
     problem(await call("GET", path, theirs()), 404, "message_not_found");
     problem(await call("GET", `/v1/messages?conversation_id=${conversation_id}`, theirs()), 404);
@@ -56,7 +54,7 @@ test("with history joined a new member sees what comes after, with all also what
   }
 });
 
-test("messages and files reach all members; replies and mentions are of the group", { skip }, async () => {
+test("messages and files reach all members; replies and mentions stay in the group", { skip }, async () => {
   const { id, conversation_id } = await shared("joined");
   const other = await me(second());
   const sent = await newMessage({ conversation_id, text: "hello", mentions: [other.id] });
@@ -78,7 +76,7 @@ test("messages and files reach all members; replies and mentions are of the grou
   const { kind, group_id, contact_id, contact_joined, unread_count } = unread.json as Record<string, unknown>;
   assert.deepEqual([kind, group_id, contact_id, contact_joined, unread_count], ["group", id, null, null, 1]);
   await leave(id, theirs());
-  // A member who has left is none.
+  // A former member cannot be mentioned.
   faulty(await send({ conversation_id, text: "x", mentions: [other.id] }), "mentions");
   const nobody = `${other.id.slice(0, -4)}0000`;
   faulty(await send({ conversation_id, text: "x", mentions: [nobody] }), "mentions");
@@ -88,7 +86,7 @@ test("messages and files reach all members; replies and mentions are of the grou
   problem(await call("GET", address, { token: null }), 404);
 });
 
-test("system messages say who did what, and nobody edits, deletes or adds to them", { skip }, async () => {
+test("system messages record who did what and cannot be edited, deleted or extended", { skip }, async () => {
   const { id, conversation_id } = await shared("joined");
   const [own, other] = [await me(), await me(second())];
   const name = fresh("renamed");
@@ -124,7 +122,7 @@ test("system messages say who did what, and nobody edits, deletes or adds to the
   await leave(id);
 });
 
-test("what a blocked member sends does not reach the blocker, then or later", { skip }, async () => {
+test("messages of a blocked member never reach the blocker", { skip }, async () => {
   const { id, conversation_id } = await shared("all");
   const { username } = await me(second());
   assert.equal((await call("PUT", `/v1/blocks/${encodeURIComponent(username)}`)).status, 204);

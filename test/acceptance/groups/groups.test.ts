@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { call, faulty, form, fresh, isNow, json, location, problem, unknownLike, walk } from "../client.ts";
 import { get, group, groups, leave, listMembers, newGroup, PATH } from "../in-groups.ts";
 
-test("a group is made by a JSON body or a form, and has what was sent", async () => {
+test("a group is created from JSON or a form with all its fields", async () => {
   const name = fresh("Bergsteiger ä 😀");
   const fields = { name, description: "On Sundays\n\tat nine", avatar_url: "https://example.com/g.png" };
   const reply = await call("POST", PATH, json({ ...fields, history: "all", members: [] }));
@@ -28,7 +28,7 @@ test("a group is made by a JSON body or a form, and has what was sent", async ()
   problem(await call("GET", `${PATH}/${id}`), 404, "group_not_found");
 });
 
-test("a field of a group that is not as documented is refused, and named", async () => {
+test("an invalid field of a group is refused and named", async () => {
   const name = fresh("group");
   const bad: [field: string, value: unknown][] = [
     ...["", " a", "a ", "\u200b", "a\u0007", "a\nb", "x".repeat(129), 5, null, ["a"]].map(
@@ -64,7 +64,7 @@ test("a field of a group that is not as documented is refused, and named", async
   await leave(made.id);
 });
 
-test("an id that is unknown or malformed is 404, in every route", async () => {
+test("an unknown or malformed id is 404 in every route", async () => {
   const { id } = await newGroup();
   const memberId = (await listMembers(id))[0]!.id;
   for (const other of [unknownLike(id), "x", id.slice(0, -1), id.replace("grp_", "con_"), id.toUpperCase()]) {
@@ -88,7 +88,7 @@ test("an id that is unknown or malformed is 404, in every route", async () => {
   await leave(id);
 });
 
-test("groups are listed newest first, and paged in both directions", async () => {
+test("groups are listed newest first, with pages in both directions", async () => {
   const made: string[] = [];
   for (let n = 0; n < 5; n++) made.unshift((await newGroup()).id);
   const above = { cursor: "ending_before", from: made.at(-1)! } as const;
@@ -118,7 +118,7 @@ test("groups are listed newest first, and paged in both directions", async () =>
   for (const id of made) if (id !== made[2]) await leave(id);
 });
 
-test("a PUT changes what it names; null and empty clear", async () => {
+test("a PUT changes only the fields it contains, and null or an empty text clears", async () => {
   const made = await newGroup({ description: "a", avatar_url: "https://example.com/g.png" });
   const path = `${PATH}/${made.id}`;
   const put = async (fields: object) => group(await call("PUT", path, json(fields)));
@@ -145,7 +145,7 @@ test("a PUT changes what it names; null and empty clear", async () => {
   await leave(made.id);
 });
 
-test("If-None-Match and If-Match go by the version", async () => {
+test("If-None-Match and If-Match compare the version", async () => {
   const { id } = await newGroup();
   const path = `${PATH}/${id}`;
   const read = await call("GET", path);
@@ -158,7 +158,7 @@ test("If-None-Match and If-Match go by the version", async () => {
     return call("PUT", path, { body: body!, headers: { ...headers, "if-match": tag } });
   };
   problem(await put('"0"', "no"), 412, "precondition_failed");
-  // Another member changes the whole representation, not what admins change.
+  // Another member changes the representation, but not the version that admins change.
   await call("POST", `${path}/members`, json({ username: fresh("nobody") }));
   const changed = await put(etag, "second");
   assert.equal(group(changed).name, "second");
@@ -170,7 +170,7 @@ test("If-None-Match and If-Match go by the version", async () => {
   assert.equal((await call("DELETE", path, { headers: { "if-match": current } })).status, 204);
 });
 
-test("an Idempotency-Key makes one group", async () => {
+test("an Idempotency-Key creates one group", async () => {
   const name = fresh("once");
   const headers = { "idempotency-key": crypto.randomUUID() };
   const create = (fields: object) => {

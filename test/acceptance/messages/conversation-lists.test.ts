@@ -41,7 +41,7 @@ test("a conversation is listed from its first message, and each message moves it
   assert.ok(data[0]!.position! > data[1]!.position!);
 });
 
-test("pages go both ways by positions, and Link has them", async () => {
+test("pages work both ways by positions, and Link names them", async () => {
   const made: string[] = [];
   for (let i = 0; i < 3; i++) {
     made.unshift(await freshConversation());
@@ -61,7 +61,7 @@ test("pages go both ways by positions, and Link has them", async () => {
   faulty(await call("GET", "/v1/conversations?kind=x"), "kind");
 });
 
-test("settings are the caller's own, and If-Match compares them alone", async () => {
+test("settings are private to the caller, and their If-Match ignores everything else", async () => {
   const id = await freshConversation();
   const path = `/v1/conversations/${id}`;
   const etag = (await call("GET", path)).headers.get("etag")!;
@@ -78,7 +78,7 @@ test("settings are the caller's own, and If-Match compares them alone", async ()
   faulty(await call("PUT", path, json({ is_pinned: "true" })), "is_pinned");
 });
 
-test("a read position is one of a message that the conversation has had", async () => {
+test("a read position must be a message of the conversation", async () => {
   const { conversation_id } = await me();
   const { id } = await newMessage();
   const read = (message_id: unknown) =>

@@ -68,9 +68,7 @@ async function badge(token = target.token): Promise<number> {
   return ((await me(token)) as unknown as { unread_conversations: number }).unread_conversations;
 }
 
-test("messages wait for a contact who has not added the sender: listed and unread once they do", {
-  skip,
-}, async () => {
+test("messages are listed and unread once the contact adds the sender", { skip }, async () => {
   await part();
   const fields = { display_name: "Zoë", avatar_url: "https://example.com/z.png" };
   const { id: contact_id, conversation_id } = await add(target.token, second(), fields);
@@ -104,7 +102,7 @@ test("messages wait for a contact who has not added the sender: listed and unrea
   assert.equal((await get(conversation_id)).contact_joined, true);
 });
 
-test("unread are the messages of others after the last one read, up to 100", { skip }, async () => {
+test("unread counts messages of others after the read position, up to 100", { skip }, async () => {
   const id = await pair();
   const theirBadge = await badge(second());
   const sent: Message[] = [];
@@ -126,7 +124,7 @@ test("unread are the messages of others after the last one read, up to 100", { s
   assert.equal((await get(id)).unread_count, 1);
 });
 
-test("a read position only grows, by any id that the conversation has had", { skip }, async () => {
+test("a read position only moves forward, by any id of the conversation", { skip }, async () => {
   const id = await pair();
   const [first, second_, third] = [
     await newMessage({ conversation_id: id }),
@@ -146,7 +144,7 @@ test("a read position only grows, by any id that the conversation has had", { sk
   problem(await read(unknownLike(id), { message_id: third.id }), 404, "conversation_not_found");
 });
 
-test("what was before joining again cannot be read up to", { skip }, async () => {
+test("messages from before joining again cannot be read up to", { skip }, async () => {
   const id = await pair();
   const old = await newMessage({ conversation_id: id });
   await mark(id, { message_id: old.id }, theirs());
@@ -161,7 +159,7 @@ test("what was before joining again cannot be read up to", { skip }, async () =>
   assert.equal((await get(id)).contact_read_id, null);
 });
 
-/** Waits for so many events of changes of this conversation: an event may come a moment after its change. */
+/** Waits for this many change events of the conversation: an event may come a moment after its change. */
 async function changes(id: string, wanted: number): Promise<{ conversation_id: string }[]> {
   for (const deadline = Date.now() + 60_000; ; await sleep(20)) {
     const reply = await call("GET", "/v1/events?types=conversation.updated&limit=100");
@@ -171,7 +169,7 @@ async function changes(id: string, wanted: number): Promise<{ conversation_id: s
   }
 }
 
-test("a contact learns of public reads alone, and not while blocked", { skip }, async () => {
+test("a contact sees only public read positions, and none while blocked", { skip }, async () => {
   const id = await pair();
   const [first, last] = [
     await newMessage({ conversation_id: id }),
@@ -182,7 +180,7 @@ test("a contact learns of public reads alone, and not while blocked", { skip }, 
   await mark(id, { message_id: last.id, private: true }, theirs());
   assert.equal((await call("GET", path, { headers: { "if-none-match": etag } })).status, 304);
   await mark(id, { message_id: first.id }, theirs());
-  // Events are in the order of the changes: one of the private read would have come before the last.
+  // Events are in the order of changes: one of the private read would come before this.
   await set(id, { is_pinned: true });
   assert.equal((await changes(id, 2)).length, 2);
   assert.equal((await get(id)).contact_read_id, first.id, "not how far they have read in private");
@@ -197,7 +195,7 @@ test("a contact learns of public reads alone, and not while blocked", { skip }, 
   assert.equal((await get(id)).contact_read_id, null);
 });
 
-test("settings are filters of the list, and nobody else's", { skip }, async () => {
+test("settings filter the list and are private", { skip }, async () => {
   const id = await pair();
   await newMessage({ conversation_id: id }, theirs());
   const theirView = await get(id, theirs());
@@ -231,7 +229,7 @@ test("settings are filters of the list, and nobody else's", { skip }, async () =
   assert.deepEqual([await found("&unread=true"), await found("&unread=false")], [false, true]);
 });
 
-test("what a blocked contact sends moves nothing and is never unread", { skip }, async () => {
+test("messages of a blocked contact are not unread and move nothing", { skip }, async () => {
   const id = await pair();
   await newMessage({ conversation_id: id });
   const before = await get(id);
@@ -246,7 +244,7 @@ test("what a blocked contact sends moves nothing and is never unread", { skip },
   assert.ok(after.position! > before.position!);
 });
 
-test("deleting messages takes none of the position away", { skip }, async () => {
+test("deleting messages does not change the position of the conversation", { skip }, async () => {
   const id = await pair();
   const first = await newMessage({ conversation_id: id });
   const last = await newMessage({ conversation_id: id });
@@ -258,7 +256,7 @@ test("deleting messages takes none of the position away", { skip }, async () => 
   assert.deepEqual([(await get(id)).position, (await get(id)).last_message], [position, null]);
 });
 
-test("to a stranger, conversations of others do not exist", { skip }, async () => {
+test("a stranger cannot see conversations of others", { skip }, async () => {
   const { conversation_id: id } = await newContact();
   const { id: message_id } = await newMessage({ conversation_id: id });
   for (const each of [id, unknownLike(id), "nonsense"]) {
@@ -274,7 +272,7 @@ test("to a stranger, conversations of others do not exist", { skip }, async () =
   assert.equal((await get(id)).is_pinned, false);
 });
 
-test("paging down repeats and skips nothing that stood still, and what moved is above", async () => {
+test("paging down neither repeats nor skips unmoved conversations, and moved ones are above", async () => {
   const made: string[] = [];
   for (let i = 0; i < 7; i++) {
     const { conversation_id } = await newContact();
@@ -304,7 +302,7 @@ test("paging down repeats and skips nothing that stood still, and what moved is 
   assert.deepEqual(above, moved.toReversed());
 });
 
-test("notes to self are always listed, have no name, and are nobody's unread", async () => {
+test("notes to self are always listed, without a name, and never unread", async () => {
   const { conversation_id } = await me();
   const found = async () => {
     const { data } = (await call("GET", "/v1/conversations?kind=self")).json as { data: Conversation[] };

@@ -5,7 +5,7 @@ import { freshConversation, newMessage, PATH } from "../send.ts";
 
 const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id);
 
-/** A conversation with this many messages, newest first. */
+/** Creates a conversation with this many messages, newest first. */
 async function filled(count: number): Promise<{ path: string; sent: Message[] }> {
   const conversation_id = await freshConversation();
   const sent: Message[] = [];
@@ -18,7 +18,7 @@ async function listed(path: string): Promise<string[]> {
   return ids(messages(await call("GET", path)).data);
 }
 
-test("a list has the messages of its conversation, ten by default, newest first, in pages both ways", async () => {
+test("a list has the messages of its conversation, ten by default, newest first, with pages both ways", async () => {
   const { path, sent } = await filled(12);
   const first = await call("GET", path);
   assert.deepEqual(messages(first), { has_more: true, data: sent.slice(0, 10) });
@@ -32,7 +32,7 @@ test("a list has the messages of its conversation, ten by default, newest first,
   assert.deepEqual(up.map(ids), [ids(sent.slice(6, 11)), ids(sent.slice(1, 6)), ids(sent.slice(0, 1))]);
 });
 
-test("ids rise in the order of sending, also of messages sent at once, and times do not fall", async () => {
+test("ids increase in the order of sending, also of concurrent messages, and times do not decrease", async () => {
   const conversation_id = await freshConversation();
   const sent = await Promise.all(
     Array.from({ length: 20 }, (_, at) => newMessage({ conversation_id, text: `${at}` })),
@@ -71,7 +71,7 @@ test("around the newest there is nothing newer, around the oldest nothing older"
   assert.deepEqual(Object.keys(links(oldest)), ["prev"]);
 });
 
-test("the id of a deleted message still works as cursor and as the middle", async () => {
+test("the id of a deleted message still works as a cursor and for around", async () => {
   const { path, sent } = await filled(5);
   const gone = sent[2]!.id;
   await call("DELETE", `${PATH}/${gone}`);
@@ -80,7 +80,7 @@ test("the id of a deleted message still works as cursor and as the middle", asyn
   assert.deepEqual(await listed(`${path}&around=${gone}`), ids([...sent.slice(0, 2), ...sent.slice(3)]));
 });
 
-test("a list needs its conversation, which is 404 if it is unknown or malformed", async () => {
+test("a list needs its conversation, and an unknown or malformed one is 404", async () => {
   faulty(await call("GET", PATH), "conversation_id", "missing_parameter");
   const conversation = await freshConversation();
   for (const id of [unknownLike(conversation), "nonsense", ""]) {
@@ -89,7 +89,7 @@ test("a list needs its conversation, which is 404 if it is unknown or malformed"
   }
 });
 
-test("a cursor that is malformed, and two of them, are 400", async () => {
+test("a malformed cursor, and two cursors, are 400", async () => {
   const { path, sent } = await filled(1);
   const { id } = sent[0]!;
   for (const name of ["starting_after", "ending_before", "around"]) {

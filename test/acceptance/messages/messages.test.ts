@@ -37,7 +37,7 @@ test("a message is answered 201 with its Location and all fields", async () => {
   });
 });
 
-test("a message is retrieved as it was created, and HEAD answers like GET without a body", async () => {
+test("a retrieved message equals the created one, and HEAD answers like GET without a body", async () => {
   const first = await newMessage({ text: "ä" });
   const fields = { text: "b", data: { kind: "card" }, mentions: [first.sender!.id], reply_to_id: first.id };
   const reply = await send(fields);
@@ -63,7 +63,7 @@ const TEXTS: [what: string, sent: string, kept: string][] = [
 ];
 
 for (const [what, sent, kept] of TEXTS) {
-  test(`a text of ${what} is kept, from JSON and from a form`, async () => {
+  test(`a text of ${what} is kept, in JSON and in a form`, async () => {
     assert.equal(message(await send({ text: sent }), 201).text, kept);
     assert.equal(message(await sendForm([["text", sent]]), 201).text, kept);
   });
@@ -88,7 +88,7 @@ for (const [what, text] of WRONG_TEXTS) {
   });
 }
 
-test("the longest text may be escaped: a body may take 256 KiB", async () => {
+test("the longest text may be escaped: a body may have 256 KiB", async () => {
   const { conversation_id } = await me();
   const text = "\\ud83d\\ude00".repeat(10_000);
   const made = await call("POST", PATH, json(`{"conversation_id":"${conversation_id}","text":"${text}"}`));
@@ -105,7 +105,7 @@ test("the longest text may be escaped: a body may take 256 KiB", async () => {
 });
 
 const deep = (levels: number): object => (levels === 1 ? {} : { a: deep(levels - 1) });
-/** An object of this many bytes as compact JSON. */
+/** Returns an object of this many bytes as compact JSON. */
 const sized = (bytes: number) => ({ a: "é".repeat((bytes - 8) / 2) });
 
 const DATA: [what: string, data: object][] = [
@@ -117,7 +117,7 @@ const DATA: [what: string, data: object][] = [
 ];
 
 for (const [what, data] of DATA) {
-  test(`data of ${what} comes back as it was sent, from JSON and from a form`, async () => {
+  test(`data of ${what} is returned as sent, in JSON and in a form`, async () => {
     const made = message(await send({ data }), 201);
     assert.deepEqual(made.data, data);
     assert.equal(made.text, null);
@@ -125,7 +125,7 @@ for (const [what, data] of DATA) {
   });
 }
 
-/** As JSON text, because no object has a name twice. */
+/** As JSON text, because no object can have a name twice. */
 const WRONG_DATA: [what: string, data: string][] = [
   ["4,098 bytes", JSON.stringify(sized(4098))],
   ["17 levels", JSON.stringify(deep(17))],
@@ -160,11 +160,11 @@ for (const [what, data] of WRONG_DATA) {
   });
 }
 
-test("data of a form that is no JSON is 400", async () => {
+test("data in a form that is not JSON is 400", async () => {
   faulty(await sendForm([["data", "{a:1}"]]), "data", "invalid_parameter");
 });
 
-test("a message needs text, data or a file; empty ones are none", async () => {
+test("a message needs text, data or a file, and empty ones do not count", async () => {
   for (const fields of [{}, { text: null }, { text: "" }, { data: null }, { text: "", data: null }])
     faulty(await send(fields), "text", "missing_parameter");
   faulty(
@@ -177,7 +177,7 @@ test("a message needs text, data or a file; empty ones are none", async () => {
   );
 });
 
-test("the conversation is required, and one that is unknown or malformed is 404", async () => {
+test("the conversation is required, and an unknown or malformed one is 404", async () => {
   faulty(await call("POST", PATH, json({ text: "a" })), "conversation_id", "missing_parameter");
   const { conversation_id, id } = await me();
   for (const other of [unknownLike(conversation_id), "nonsense", "", id]) {
@@ -187,7 +187,7 @@ test("the conversation is required, and one that is unknown or malformed is 404"
   faulty(await send({ conversation_id: 7, text: "a" }), "conversation_id", "invalid_parameter");
 });
 
-test("mentions are ids of members, once each, from an array or a repeated field", async () => {
+test("mentions are ids of members, once each, as an array or a repeated field", async () => {
   const { id } = await me();
   assert.deepEqual(message(await send({ text: "a", mentions: [id, id] }), 201).mentions, [id]);
   assert.deepEqual(message(await send({ text: "a", mentions: [] }), 201).mentions, []);
@@ -228,7 +228,7 @@ test("a reply names a message of the conversation, and keeps its id after that i
   assert.equal((await newMessage({ reply_to_id: null })).reply_to_id, null);
 });
 
-test("fields that a message does not have, or that came twice, are 400", async () => {
+test("unknown or duplicate fields are 400", async () => {
   const { conversation_id } = await me();
   for (const name of [
     "id",
@@ -267,7 +267,7 @@ test("fields that a message does not have, or that came twice, are 400", async (
   );
 });
 
-test("an edit changes what it names, sets the time, and clears with null or nothing", async () => {
+test("an edit changes only its fields, sets edited_at, and clears with null or an empty text", async () => {
   const made = await newMessage({ data: { a: 1 } });
   const path = `${PATH}/${made.id}`;
   const edited = message(await call("PUT", path, json({ text: "new" })));
@@ -282,7 +282,7 @@ test("an edit changes what it names, sets the time, and clears with null or noth
   assert.deepEqual(message(await call("GET", path)), cleared);
 });
 
-test("an edit that changes nothing sets no time and no new version", async () => {
+test("an edit without a change sets neither edited_at nor a new version", async () => {
   const made = await newMessage({ data: { a: 1, b: 2 } });
   const path = `${PATH}/${made.id}`;
   const etag = (await call("GET", path)).headers.get("etag");
@@ -293,7 +293,7 @@ test("an edit that changes nothing sets no time and no new version", async () =>
   }
 });
 
-test("If-None-Match and If-Match go by the version", async () => {
+test("If-None-Match and If-Match compare the version", async () => {
   const made = await newMessage();
   const path = `${PATH}/${made.id}`;
   const etag = (await call("GET", path)).headers.get("etag")!;
@@ -312,7 +312,7 @@ test("If-None-Match and If-Match go by the version", async () => {
   assert.equal((await call("DELETE", path, { headers: { "if-match": current } })).status, 204);
 });
 
-test("a deleted message is gone for every request and from the list", async () => {
+test("a deleted message is 404 in every request and not listed", async () => {
   const conversation_id = await freshConversation();
   const made = await newMessage({ conversation_id });
   const path = `${PATH}/${made.id}`;
@@ -324,7 +324,7 @@ test("a deleted message is gone for every request and from the list", async () =
   assert.deepEqual(messages(await call("GET", `${PATH}?conversation_id=${conversation_id}`)).data, []);
 });
 
-test("an id that is unknown or malformed is 404", async () => {
+test("an unknown or malformed id is 404", async () => {
   const { id } = await newMessage();
   for (const other of [unknownLike(id), "nonsense", id.slice(0, -1), id.replace("msg_", "att_")]) {
     for (const method of ["GET", "DELETE"])
@@ -333,7 +333,7 @@ test("an id that is unknown or malformed is 404", async () => {
   }
 });
 
-test("an Idempotency-Key sends once: a retry gets the message as it is now", async () => {
+test("an Idempotency-Key sends once, and a retry gets the message in its current state", async () => {
   const conversation_id = await freshConversation();
   const headers = { "idempotency-key": crypto.randomUUID() };
   const fields = { conversation_id, text: "once", data: { a: 1 } };
@@ -353,7 +353,7 @@ test("an Idempotency-Key sends once: a retry gets the message as it is now", asy
   assert.deepEqual(messages(await call("GET", `${PATH}?conversation_id=${conversation_id}`)).data, []);
 });
 
-test("the caller's limits say how long a message and how large its body may be", async () => {
+test("the caller's limits include the length of a message and the size of its body", async () => {
   const { limits } = (await me()) as unknown as { limits: Record<string, unknown> };
   assert.equal(limits.max_message_body_size, 256 * 1024);
   assert.ok(limits.message_limit === null || Number(limits.message_limit) > 0);

@@ -1,4 +1,4 @@
-// Reactions: which there can be, whose are shown to whom, and what they leave unchanged.
+// Reactions: valid ones, who sees them, and what they leave unchanged.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -37,10 +37,10 @@ async function get({ id }: Id, token = target.token): Promise<Message> {
   return message(await call("GET", `${PATH}/${id}`, { token }));
 }
 
-/** Each emoji with how many reacted. */
+/** Returns each emoji with its count. */
 const shown = ({ reactions }: Message) => reactions.map(({ emoji, count }) => `${emoji} ${count}`);
 
-test("any one visible character is a reaction, kept as it was sent, once, in the order of coming", async () => {
+test("a reaction is any single visible character, stored as sent, once, in order", async () => {
   const made = await newMessage();
   const { id } = await me();
   const all = [
@@ -68,7 +68,7 @@ test("any one visible character is a reaction, kept as it was sent, once, in the
   assert.deepEqual(await get(made), made);
 });
 
-test("anything else is 400, and says what is accepted", async () => {
+test("anything else is 400 with what is accepted", async () => {
   const made = await newMessage();
   const wrong = [
     "ab",
@@ -103,7 +103,7 @@ test("anything else is 400, and says what is accepted", async () => {
   assert.deepEqual(await get(made), made);
 });
 
-test("a reaction is no edit: If-Match ignores it, If-None-Match does not", async () => {
+test("a reaction is not an edit: If-Match ignores it, If-None-Match does not", async () => {
   const made = await newMessage();
   const path = `${PATH}/${made.id}`;
   const before = (await call("GET", path)).headers.get("etag")!;
@@ -134,7 +134,7 @@ test("a message has at most 20 different emoji", async () => {
   );
 });
 
-test("whoever sees a message reacts to it; to everybody else it does not exist", { skip }, async () => {
+test("a user who sees a message can react to it, for others it is 404", { skip }, async () => {
   const conversation_id = await pair();
   const [mine, other] = [await me(), await me(second())];
   const made = await newMessage({ conversation_id });
@@ -158,7 +158,7 @@ test("whoever sees a message reacts to it; to everybody else it does not exist",
   }
 });
 
-test("reactions of somebody whom one has blocked are hidden until the block ends", { skip }, async () => {
+test("reactions of a blocked user are hidden until the block ends", { skip }, async () => {
   const conversation_id = await pair();
   const made = await newMessage({ conversation_id });
   await react(made, "🎉", second());

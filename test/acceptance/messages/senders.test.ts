@@ -1,4 +1,4 @@
-// Who sent a file: `include=sender` of attachments.
+// The sender of a file: `include=sender` of attachments.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -21,14 +21,14 @@ const PATH = "/v1/attachments";
 
 type WithSender = Attachment & { sender: Message["sender"] };
 
-/** The address of a link may move on with time. */
+/** A link may change with time. */
 const unlinked = <T extends Attachment>(item: T): T => ({
   ...item,
   file_url: item.file_url.replace(/\?.*/, ""),
 });
 const json = (reply: Reply) => reply.json as { has_more: boolean; data: WithSender[] };
 
-test("include=unscanned adds whether a file passed without a scan, alone and beside the sender", async () => {
+test("include=unscanned adds whether a file passed without a scan, alone and with the sender", async () => {
   const { id } = await newAttachment();
   const plain = await call("GET", `${PATH}/${id}`);
   const { data } = json(await call("GET", `${PATH}?include=unscanned&limit=1`));
@@ -40,9 +40,7 @@ test("include=unscanned adds whether a file passed without a scan, alone and bes
   assert.deepEqual(unlinked(rest), unlinked(plain.json as Attachment));
 });
 
-test("a list with include=sender is the list without it, with the sender of each file's message", {
-  skip,
-}, async () => {
+test("a list with include=sender is the list without it plus the senders", { skip }, async () => {
   const conversation = await pair();
   const query = `?conversation_id=${conversation}`;
   const mine = await newAttachment({ query });
@@ -69,7 +67,7 @@ test("a list with include=sender is the list without it, with the sender of each
   assert.match(next, /[?&]include=sender&.*rel="next"/);
 });
 
-test("a file is retrieved with its sender, and has an ETag with it, too", { skip }, async () => {
+test("a file can be retrieved with its sender and then also has an ETag", { skip }, async () => {
   const query = `?conversation_id=${await pair()}`;
   const { id } = await newAttachment({ query, token: second() });
   const plain = (await call("GET", `${PATH}/${id}`)).json as Attachment;
@@ -82,7 +80,7 @@ test("a file is retrieved with its sender, and has an ETag with it, too", { skip
   assert.equal((await call("GET", `${PATH}/${id}`, { headers })).status, 200);
 });
 
-test("include shows no file that is not seen, and nothing else than senders", { skip }, async () => {
+test("include reveals no hidden file, and only senders", { skip }, async () => {
   const { id } = await newAttachment();
   const [foreign, missing] = [id, unknownLike(id)];
   for (const each of [foreign, missing])

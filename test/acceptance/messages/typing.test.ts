@@ -1,4 +1,4 @@
-// Who is typing: shown in streams to the other members, for a moment.
+// Typing events: streamed to the other members, for a moment.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,7 +16,7 @@ interface Frame {
   data: Record<string, unknown>;
 }
 
-/** Listens to typing and new messages; `until` waits for a message, and returns what came before it. */
+/** Listens to typing and new messages. `until` waits for a message, and returns what came before it. */
 async function listen(t: TestContext, token = target.token) {
   const ended = new AbortController();
   t.after(() => ended.abort());
@@ -54,7 +54,7 @@ async function type(conversation: string, options = {}): Promise<void> {
   assert.deepEqual([reply.status, reply.text], [204, ""]);
 }
 
-test("the other member is shown who is typing, once in three seconds", { skip }, async (t) => {
+test("the other member sees who is typing, once in three seconds", { skip }, async (t) => {
   const conversation_id = await pair();
   const { id: user_id } = await me(second());
   const [mine, others] = [await listen(t), await listen(t, second())];
@@ -73,7 +73,7 @@ test("the other member is shown who is typing, once in three seconds", { skip },
   assert.deepEqual(await others.until(await newMessage({ conversation_id })), [], "not to who is typing");
 });
 
-test("who has blocked somebody is not shown that they are typing, and they can't tell", {
+test("a blocker does not see a blocked user typing, and the blocked user cannot tell", {
   skip,
 }, async (t) => {
   const conversation_id = await pair();
@@ -87,7 +87,7 @@ test("who has blocked somebody is not shown that they are typing, and they can't
   await part();
 });
 
-test("members only: anything else is a conversation that does not exist", { skip }, async () => {
+test("typing in a conversation of others is 404", { skip }, async () => {
   await part();
   const { conversation_id } = await newContact();
   const { conversation_id: notes } = await me();
@@ -99,7 +99,7 @@ test("members only: anything else is a conversation that does not exist", { skip
     problem(await post(id), 404, "conversation_not_found");
 });
 
-test("it takes no fields, and it is in no page", async () => {
+test("a typing event accepts no fields and is in no page", async () => {
   const { conversation_id } = await me();
   faulty(await post(conversation_id, json({ text: "hello" })), "text", "unknown_parameter");
   await type(conversation_id, json({}));

@@ -55,7 +55,7 @@ for (const [what, authorization] of [
   });
 }
 
-test("a token is looked at before anything else: what else is wrong with a request does not show", async () => {
+test("a token is checked first: other errors of the request stay hidden", async () => {
   const text: Options = { headers: { "content-type": "text/plain" }, body: "x" };
   const broken: Options = { headers: { "content-type": "application/json" }, body: "{" };
   const cut: Options = { headers: { "content-type": "multipart/form-data; boundary=x" }, body: "--x" };
@@ -78,7 +78,7 @@ test("a token is looked at before anything else: what else is wrong with a reque
   }
 });
 
-test("without a token an id that exists answers as one that does not", async () => {
+test("without a token, existing and unknown ids have the same answer", async () => {
   const made = [`/v1/contacts/${(await newContact()).id}`, `/v1/attachments/${(await newAttachment()).id}`];
   for (const path of made) {
     for (const method of ["GET", "PUT", "DELETE"]) {
@@ -97,7 +97,7 @@ test("nothing is written without a token", async () => {
   contact(await call("POST", "/v1/contacts", form(fields)), 201);
 });
 
-test("a token in the query or in the body is no token", async () => {
+test("a token in the query or in the body does not count", async () => {
   for (const name of ["access_token", "token", "authorization"]) {
     problem(await call("GET", `/v1/contacts?${name}=${token}`, { token: null }), 401);
     problem(await call("POST", "/v1/contacts", { ...form({ [name]: token }), token: null }), 401);

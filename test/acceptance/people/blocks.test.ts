@@ -1,4 +1,4 @@
-// Blocks by username: of contacts, of strangers and of nobody.
+// Blocks by username: of contacts, strangers and unknown names.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -49,7 +49,7 @@ async function isBlocked(username: string, token = target.token): Promise<boolea
   }
 }
 
-test("anybody can be blocked and unblocked, again and again, in any case of the letters", async () => {
+test("anybody can be blocked and unblocked, repeatedly and in any case", async () => {
   const nobody = fresh("Nobody/ä?");
   for (let i = 0; i < 2; i++) await change("PUT", nobody);
   await change("PUT", nobody.toUpperCase());
@@ -63,7 +63,7 @@ test("anybody can be blocked and unblocked, again and again, in any case of the 
   }
 });
 
-test("two users' blocks of one name have nothing to do with each other", { skip }, async () => {
+test("blocks of the same name by two users are independent", { skip }, async () => {
   const name = fresh("blocked twice");
   await newContact({ username: name }, second());
   const isTheirs = async () => {
@@ -80,7 +80,7 @@ test("two users' blocks of one name have nothing to do with each other", { skip 
   assert.deepEqual(await isTheirs(), [false, false]);
 });
 
-test("blocks are listed by their names, in both directions", async () => {
+test("blocks are listed by name, in both directions", async () => {
   const word = fresh("block");
   const made = [`${word} a`, `${word} B`, `${word} c`, `${word} ~%/`];
   for (const name of made.toReversed()) await change("PUT", name);
@@ -98,7 +98,7 @@ test("blocks are listed by their names, in both directions", async () => {
   for (const name of made) await change("DELETE", name);
 });
 
-test("a block of a contact is the contact's, from either side, and survives it", async () => {
+test("a block of a contact is the contact's, either way, and outlives it", async () => {
   const { id, username } = await newContact();
   const blocked = async () => {
     const query = `username=${encodeURIComponent(username)}&active=false`;
@@ -121,7 +121,7 @@ test("a block of a contact is the contact's, from either side, and survives it",
   faulty(await call("POST", "/v1/contacts", form({ ...fields, blocked: "1" })), "blocked");
 });
 
-test("a blocked stranger who is added as blocked reaches nobody", { skip }, async () => {
+test("a blocked stranger who is added with the block reaches nobody", { skip }, async () => {
   await part();
   const [mine, other] = [await me(), await me(second())];
   await change("PUT", other.username);
@@ -137,7 +137,7 @@ test("a blocked stranger who is added as blocked reaches nobody", { skip }, asyn
   assert.equal(await isBlocked(other.username), true);
 });
 
-test("a block by name holds at once for what a contact sends", { skip }, async () => {
+test("a block by name applies at once to a contact's messages", { skip }, async () => {
   const conversation_id = await pair();
   const { username } = await me(second());
   await change("PUT", username.toUpperCase());

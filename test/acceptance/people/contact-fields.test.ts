@@ -20,12 +20,12 @@ function base(): Record<string, string> {
   return { username: fresh("field"), phone_number: "+1 555 0100" };
 }
 
-/** `count` code points, each of them two UTF-16 units and four bytes. */
+/** Returns `count` code points of two UTF-16 units and four bytes each. */
 function faces(count: number): string {
   return "😀".repeat(count);
 }
 
-/** A name of exactly `count` code points that no other test has used. */
+/** Returns a unique name of exactly `count` code points. */
 function unique(count: number, fill = "n"): string {
   const head = fresh("");
   return head + fill.repeat(count - head.length);
@@ -53,7 +53,7 @@ const accepted: [string, string, () => string][] = [
 ];
 
 for (const [field, what, value] of accepted) {
-  test(`a ${field} ${what} is accepted and kept as given`, async () => {
+  test(`a ${field} ${what} is accepted and stored as sent`, async () => {
     for (const encode of [form, json]) {
       const fields: Record<string, string> = { ...base(), [field]: value() };
       const made = contact(await create(fields, encode), 201);
@@ -85,7 +85,7 @@ const refused: [string, string, () => string][] = [
 ];
 
 for (const [field, what, value] of refused) {
-  test(`a ${field} ${what} is 400 naming it, in a form and in JSON alike`, async () => {
+  test(`a ${field} ${what} is 400 naming it, in a form and in JSON`, async () => {
     const [one, two] = [form, json].map((encode) => create({ ...base(), [field]: value() }, encode));
     const { request_id: first, ...a } = faulty(await one!, field);
     const { request_id: other, ...b } = faulty(await two!, field);
@@ -117,7 +117,7 @@ for (const field of FIELDS) {
     }
   });
 
-  test(`${field} with half a surrogate pair is 400 invalid_parameter`, async () => {
+  test(`${field} with a lone surrogate is 400 invalid_parameter`, async () => {
     for (const half of ["\\ud83d", "\\ude00", "\\ude00\\ud83d"]) {
       const rest = Object.entries({ ...base(), [field]: "" }).filter(([name]) => name !== field);
       const body = JSON.stringify(Object.fromEntries(rest)).replace("}", `,"${field}":"${value}${half}"}`);
@@ -131,7 +131,7 @@ for (const field of FIELDS) {
     });
   }
 
-  test(`${field} given twice is 400 naming it, in a form and in JSON, however it is written`, async () => {
+  test(`${field} given twice is 400 naming it, in a form and in JSON, in any spelling`, async () => {
     const fields = Object.entries({ ...base(), [field]: value });
     const pairs = [...fields, [field, value] as [string, string]];
     faulty(await call("POST", "/v1/contacts", form(new URLSearchParams(pairs).toString())), field);
@@ -143,7 +143,7 @@ for (const field of FIELDS) {
   });
 }
 
-test("display_name with a control character or half a surrogate pair is refused in an update too", async () => {
+test("display_name with a control character or lone surrogate is refused in an update, too", async () => {
   const made = await newContact({ display_name: "before" });
   const path = `/v1/contacts/${made.id}`;
   for (const [, character] of ILL) {
@@ -179,7 +179,7 @@ const strangers = [
 ];
 
 for (const field of [...strangers, "username[]", "constructor", "__proto__", "toString"]) {
-  test(`the field ${field} of a new contact is 400 naming it and saying what is accepted`, async () => {
+  test(`the field ${field} of a new contact is 400 naming it and what is accepted`, async () => {
     const fields = JSON.stringify(base()).replace("}", `,${JSON.stringify(field)}:"x"}`);
     const pairs = new URLSearchParams([...Object.entries(base()), [field, "x"]]).toString();
     for (const options of [form(pairs), json(fields)]) {
@@ -189,7 +189,7 @@ for (const field of [...strangers, "username[]", "constructor", "__proto__", "to
   });
 }
 
-test("a query parameter that a route does not know is 400 naming it, and nothing is done", async () => {
+test("an unknown query parameter is 400 naming it, and nothing is done", async () => {
   const made = await newContact();
   const fields = base();
   for (const name of ["surprise", "__proto__", "username[]"]) {
@@ -204,11 +204,11 @@ test("a query parameter that a route does not know is 400 naming it, and nothing
   contact(await call("POST", "/v1/contacts", form(fields)), 201);
 });
 
-test("fields in the query of a create are not taken for the body's", async () => {
+test("fields in the query of a create do not count as fields of the body", async () => {
   problem(await call("POST", `/v1/contacts?${new URLSearchParams(base())}`, form({})), 400);
 });
 
-test("any text that is well-formed and without control characters comes back as it was sent", async (t) => {
+test("any well-formed text without control characters is returned as sent", async (t) => {
   const made = await newContact();
   const text = fc.string({ unit: "binary", minLength: 1, maxLength: 128 }).filter((s) => !/\p{Cc}/u.test(s));
   await fc.assert(
@@ -220,7 +220,7 @@ test("any text that is well-formed and without control characters comes back as 
   );
 });
 
-test("any JSON value whatever as a body is answered with 200 or a clear 400", async (t) => {
+test("any JSON value as a body is answered with 200 or a clear 400", async (t) => {
   const made = await newContact();
   const value = fc.oneof(fc.jsonValue(), fc.record({ display_name: fc.jsonValue() }));
   await fc.assert(

@@ -12,7 +12,7 @@ import {
   walk,
 } from "../client.ts";
 
-/** Made one after the other; the newest comes first, as in a list. The server may hold other contacts too. */
+/** Creates contacts one by one, and returns them newest first, as in a list. The server may have others, too. */
 async function newest(count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let at = 0; at < count; at++) ids.unshift((await newContact()).id);
@@ -23,7 +23,7 @@ function only(items: Contact[], ids: string[]): string[] {
   return items.map(({ id }) => id).filter((id) => ids.includes(id));
 }
 
-test("a list holds at most ten contacts by default, newest first, each in full, and says that there are more", async () => {
+test("a list has ten contacts by default, newest first, in full, and says if there are more", async () => {
   const ids = await newest(12);
   const { has_more, data } = contacts(await call("GET", "/v1/contacts"));
   assert.equal(data.length, 10);
@@ -35,7 +35,7 @@ test("a list holds at most ten contacts by default, newest first, each in full, 
   }
 });
 
-test("limit sets how many a page holds, from 1 to 100", async () => {
+test("limit sets the length of a page, from 1 to 100", async () => {
   await newest(4);
   for (const limit of [1, 2, 3, 4]) {
     const { has_more, data } = contacts(await call("GET", `/v1/contacts?limit=${limit}`));
@@ -64,7 +64,7 @@ for (const limit of [
 }
 
 for (const limit of [3, 10, 100]) {
-  test(`walking by starting_after with limit=${limit} meets every contact once, newest first`, async () => {
+  test(`paging by starting_after with limit=${limit} returns every contact once, newest first`, async () => {
     const ids = await newest(11);
     const pages = await walk(`/v1/contacts?limit=${limit}`, contacts, "starting_after");
     assert.deepEqual(only(pages.flat(), ids), ids);
@@ -74,7 +74,7 @@ for (const limit of [3, 10, 100]) {
   });
 }
 
-test("walking by ending_before meets every newer contact once; each page is newest first and next to the cursor", async () => {
+test("paging by ending_before returns every newer contact once, each page newest first and next to the cursor", async () => {
   const ids = await newest(11);
   const oldest = ids.at(-1) ?? "";
   const pages = await walk("/v1/contacts?limit=3", contacts, "ending_before", oldest);
@@ -82,7 +82,7 @@ test("walking by ending_before meets every newer contact once; each page is newe
   for (const page of pages.slice(0, -1)) assert.equal(page.length, 3);
 });
 
-test("has_more is false on the page that holds the last, and an empty page comes after it", async () => {
+test("has_more is false on the page with the last contact, and the next page is empty", async () => {
   await newest(2);
   const pages = await walk("/v1/contacts?limit=100", contacts, "starting_after");
   const last = pages.flat().at(-1)?.id;
@@ -90,7 +90,7 @@ test("has_more is false on the page that holds the last, and an empty page comes
   assert.deepEqual(reply, { has_more: false, data: [] });
 });
 
-test("a cursor goes on working after its contact is deleted, in both directions", async () => {
+test("a cursor still works after its contact is deleted, in both directions", async () => {
   const ids = await newest(5);
   const cursor = ids[2];
   await call("DELETE", `/v1/contacts/${cursor}`);
@@ -100,7 +100,7 @@ test("a cursor goes on working after its contact is deleted, in both directions"
   assert.deepEqual(only(newer.toReversed().flat(), ids), ids.slice(0, 2));
 });
 
-test("pages neither skip nor repeat a contact that was there throughout, while others come and go", async () => {
+test("pages neither skip nor repeat a contact while others are added and deleted", async () => {
   const ids = await newest(14);
   const passing = ids.filter((_, at) => at % 3 === 1);
   const staying = ids.filter((id) => !passing.includes(id));
@@ -122,7 +122,7 @@ test("pages neither skip nor repeat a contact that was there throughout, while o
   assert.equal(new Set(seen).size, seen.length);
 });
 
-test("contacts made at the same moment are listed once each", async () => {
+test("contacts created at the same moment are listed once each", async () => {
   const made = await Promise.all(Array.from({ length: 20 }, () => newContact()));
   const ids = made.map(({ id }) => id);
   const pages = await walk("/v1/contacts?limit=7", contacts, "starting_after");
@@ -151,7 +151,7 @@ test("limit given twice is 400 naming it, even with the same value", async () =>
   faulty(await call("GET", "/v1/contacts?limit=5&limit=5"), "limit");
 });
 
-test("Link names the next and the previous page, and following it gives their contacts", async () => {
+test("Link names the next and the previous page with their contacts", async () => {
   const ids = await newest(6);
   const first = await call("GET", "/v1/contacts?limit=3");
   const { next } = links(first);
@@ -165,7 +165,7 @@ test("Link names the next and the previous page, and following it gives their co
   assert.deepEqual(contacts(await call("GET", prev)).data, contacts(first).data);
 });
 
-test("the last page names no next, and the first no previous one", async () => {
+test("the last page names no next page, and the first no previous one", async () => {
   await newest(2);
   const all = (await walk("/v1/contacts?limit=100", contacts, "starting_after")).flat();
   const last = await call("GET", `/v1/contacts?starting_after=${all.at(-2)?.id}`);

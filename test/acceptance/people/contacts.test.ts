@@ -15,7 +15,7 @@ import {
   unknownLike,
 } from "../client.ts";
 
-test("creating a contact answers 201 with its Location and the contact, nothing being set that was not given", async () => {
+test("creating a contact answers 201 with its Location and the contact, whose other fields are unset", async () => {
   const username = fresh("ada");
   const reply = await call("POST", "/v1/contacts", form({ username, phone_number: "+44 20 7946 0001" }));
   const made = contact(reply, 201);
@@ -28,7 +28,7 @@ test("creating a contact answers 201 with its Location and the contact, nothing 
   isNow(made.created_at);
 });
 
-test("a new contact keeps every field that it was given", async () => {
+test("a new contact keeps every field", async () => {
   const given = {
     username: fresh("grace"),
     phone_number: "(555) 010-2299",
@@ -39,7 +39,7 @@ test("a new contact keeps every field that it was given", async () => {
   assert.deepEqual({ ...made, ...given }, made);
 });
 
-test("form and JSON bodies mean the same: the same contact comes of both", async () => {
+test("form and JSON bodies create the same contact", async () => {
   const given = {
     phone_number: "+1 555 010 (77) & 8=9",
     avatar_url: "http://example.com/?a=1&b=2+3",
@@ -57,7 +57,7 @@ test("in a form, a plus is a space and %2B is a plus", async () => {
   assert.equal(made.display_name, "a b+c");
 });
 
-test("content types count whatever their case and parameters", async () => {
+test("content types are compared without case and parameters", async () => {
   const fields = () => ({ username: fresh("type"), phone_number: "5550100" });
   const ways: [string, string][] = [
     ["application/x-www-form-urlencoded; charset=UTF-8", new URLSearchParams(fields()).toString()],
@@ -70,12 +70,12 @@ test("content types count whatever their case and parameters", async () => {
   }
 });
 
-test("a contact is retrieved as it was created", async () => {
+test("a retrieved contact equals the created one", async () => {
   const made = await newContact({ display_name: "Ada" });
   assert.deepEqual(contact(await call("GET", `/v1/contacts/${made.id}`)), made);
 });
 
-test("every contact has a conversation of its own", async () => {
+test("every contact has its own conversation", async () => {
   const [one, two] = [await newContact(), await newContact()];
   assert.notEqual(one.conversation_id, two.conversation_id);
 });
@@ -84,7 +84,7 @@ for (const [encoding, body] of [
   ["a form", form],
   ["JSON", json],
 ] as const) {
-  test(`an update by ${encoding} changes display_name and nothing else`, async () => {
+  test(`an update by ${encoding} changes only display_name`, async () => {
     const made = await newContact({ display_name: "before", avatar_url: "https://example.com/a.png" });
     const reply = await call("PUT", `/v1/contacts/${made.id}`, body({ display_name: "after" }));
     assert.deepEqual(contact(reply), { ...made, display_name: "after" });
@@ -95,14 +95,14 @@ for (const [encoding, body] of [
   });
 }
 
-test("an update that names no field changes nothing and answers 200", async () => {
+test("an update without fields changes nothing and answers 200", async () => {
   const made = await newContact({ display_name: "stays" });
   for (const options of [{}, form({}), json({})]) {
     assert.deepEqual(contact(await call("PUT", `/v1/contacts/${made.id}`, options)), made);
   }
 });
 
-test("an empty display_name means that none is set, and reads null", async () => {
+test("an empty display_name unsets it, and reads null", async () => {
   const made = await newContact({ display_name: "" });
   assert.equal(made.display_name, null);
   const named = contact(await call("PUT", `/v1/contacts/${made.id}`, form({ display_name: "x" })));
@@ -111,7 +111,7 @@ test("an empty display_name means that none is set, and reads null", async () =>
   assert.equal(cleared.display_name, null);
 });
 
-test("JSON null means none for display_name and avatar_url", async () => {
+test("JSON null unsets display_name and avatar_url", async () => {
   const body = { username: fresh("null"), phone_number: "5550100", display_name: null, avatar_url: null };
   const made = contact(await call("POST", "/v1/contacts", json(body)), 201);
   assert.equal(made.display_name, null);
@@ -122,14 +122,14 @@ test("JSON null means none for display_name and avatar_url", async () => {
 });
 
 for (const field of ["username", "phone_number"]) {
-  test(`JSON null is no ${field}: 400 naming it`, async () => {
+  test(`JSON null for ${field} is 400 naming it`, async () => {
     const body = { username: fresh("null"), phone_number: "5550100", [field]: null };
     faulty(await call("POST", "/v1/contacts", json(body)), field);
   });
 }
 
 for (const field of ["id", "username", "phone_number", "avatar_url", "conversation_id", "created_at"]) {
-  test(`an update may not write ${field}: 400 naming it, and nothing changes`, async () => {
+  test(`an update of ${field} is 400 naming it and changes nothing`, async () => {
     const made = await newContact({ display_name: "before" });
     const body = { display_name: "after", [field]: "5550199" };
     for (const options of [form(body), json(body)]) {
@@ -140,7 +140,7 @@ for (const field of ["id", "username", "phone_number", "avatar_url", "conversati
   });
 }
 
-test("deleting a contact answers 204 without a body; it is gone from then on, and a second delete is 404", async () => {
+test("deleting a contact answers 204 without a body, and a second delete is 404", async () => {
   const made = await newContact();
   const reply = await call("DELETE", `/v1/contacts/${made.id}`);
   assert.equal(reply.status, 204);
@@ -153,7 +153,7 @@ test("deleting a contact answers 204 without a body; it is gone from then on, an
   assert.ok(!newest.some(({ id }) => id === made.id));
 });
 
-test("a username that is already in the list is 409 contact_exists with the id of the one that is there", async () => {
+test("a username already in the list is 409 contact_exists with the existing id", async () => {
   const made = await newContact({ display_name: "first" });
   const again = { username: made.username, phone_number: "5550199", display_name: "second" };
   for (const options of [form(again), json(again)]) {
@@ -163,7 +163,7 @@ test("a username that is already in the list is 409 contact_exists with the id o
   assert.deepEqual(contact(await call("GET", `/v1/contacts/${made.id}`)), made);
 });
 
-test("usernames are compared without case and by their compatible forms", async () => {
+test("usernames are compared without case and in compatible forms", async () => {
   const end = fresh("");
   const pairs: [string, string][] = [
     ["ada", "ADA"],
@@ -181,7 +181,7 @@ test("usernames are compared without case and by their compatible forms", async 
   }
 });
 
-test("usernames that only look or sound alike are different ones", async () => {
+test("usernames that only look or sound alike are different", async () => {
   const end = fresh("");
   for (const word of ["strasse", "straße", "zoe", "zoë", "a b", "a  b", "ab", "аb", "ı", "i"]) {
     const made = await newContact({ username: word + end });
@@ -203,7 +203,7 @@ test("a deleted contact can be added again, as a new contact with a new conversa
   assert.notEqual(again.conversation_id, made.conversation_id);
 });
 
-test("the same new username sent many times at once makes one contact, and 409 for all the rest", async () => {
+test("concurrent creates of the same username make one contact, and the others are 409", async () => {
   const fields = { username: fresh("race"), phone_number: "5550100" };
   const replies = await Promise.all(
     Array.from({ length: 8 }, () => call("POST", "/v1/contacts", form(fields))),
@@ -215,7 +215,7 @@ test("the same new username sent many times at once makes one contact, and 409 f
   }
 });
 
-test("an id that is malformed answers like one that was never given out", async () => {
+test("a malformed id answers like an unknown one", async () => {
   const made = await newContact();
   const ids = [
     unknownLike(made.id),
@@ -238,7 +238,7 @@ test("an id that is malformed answers like one that was never given out", async 
   assert.equal(bodies.size, 1, [...bodies].join("\n"));
 });
 
-test("HEAD answers what GET does, without a body", async () => {
+test("HEAD answers like GET without a body", async () => {
   const made = await newContact();
   const path = `/v1/contacts/${made.id}`;
   const [head, got] = [await call("HEAD", path), await call("GET", path)];

@@ -1,4 +1,4 @@
-// The filters of the audit trail, if the token is an administrator's.
+// The filters of the audit trail, for a token with the scope admin.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, form, me, newContact } from "../client.ts";
@@ -9,9 +9,9 @@ async function findActions(query: Record<string, string>): Promise<string[]> {
   return (reply.json as { data: { action: string }[] }).data.map(({ action }) => action);
 }
 
-test("what was done to a contact is found by its id, by who did it and by what it was", async (t) => {
+test("audit entries about a contact are found by its id, the actor and the action", async (t) => {
   if ((await call("GET", "/v1/audit?limit=1")).status === 403)
-    return t.skip("the token has no scope admin: it may not read the audit trail");
+    return t.skip("a token without the scope admin cannot read the audit trail");
   const { id, created_at } = await newContact();
   assert.equal((await call("PUT", `/v1/contacts/${id}`, form({ display_name: "Ada" }))).status, 200);
   const actor_id = (await me()).id;

@@ -7,7 +7,7 @@ import { needsSecond } from "../target.ts";
 import { pair, theirs } from "../two-users.ts";
 import { newAttachment } from "../upload.ts";
 
-/** A word that nothing else on the server has: of letters, because words of file names also begin at digits. */
+/** Returns a unique word. Of letters only, because in filenames words also begin at digits. */
 const tag = () =>
   `q${randomBytes(8)
     .toString("hex")
@@ -26,7 +26,7 @@ async function filesBy(q: string, more: Record<string, string> = {}, token?: str
   return attachments(reply).data.map(({ filename }) => filename);
 }
 
-test("contacts are found by the beginnings of words of both names, in any order and case", async () => {
+test("contacts are found by prefixes of words of both names, in any order and case", async () => {
   const word = tag();
   const username = `${word}.ada`;
   await newContact({ username, display_name: "Lovelace, Countess Ångström" });
@@ -44,7 +44,7 @@ test("contacts are found by the beginnings of words of both names, in any order 
   }
 });
 
-test("contacts are found by three or more digits of the phone number, however they are grouped", async () => {
+test("contacts are found by three or more digits of the phone number, however grouped", async () => {
   const digits = String(randomInt(1e8, 1e9));
   const username = tag();
   await newContact({ username, phone_number: `+44 (${digits.slice(0, 4)}) ${digits.slice(4)}` });
@@ -66,7 +66,7 @@ test("contacts are found by three or more digits of the phone number, however th
   assert.ok((await contactsBy(digits)).includes(named), "digits are words of names, too");
 });
 
-test("names in scripts without spaces are found by any part of them", async () => {
+test("names in scripts without spaces are found by any part", async () => {
   const word = tag();
   const names = ["李小美", "さくらこ", "タナカ", "김민수", "สมชาย"];
   for (const name of names) await newContact({ username: `${word} ${name}` });
@@ -81,7 +81,7 @@ test("names in scripts without spaces are found by any part of them", async () =
   }
 });
 
-test("files are found by the beginnings of words of their names, by their extension and by numbers in them", async () => {
+test("files are found by prefixes of words in their names, by extension and by numbers", async () => {
   const word = tag();
   const report = `Report_2024-${word}.pdf`;
   const invoice = `${word} invoice17.PDF`;
@@ -102,7 +102,7 @@ test("files are found by the beginnings of words of their names, by their extens
   for (const [q, names] of Object.entries(expected)) assert.deepEqual(await filesBy(q), names, q);
 });
 
-test("files are found by their present name, and among those of one conversation", async () => {
+test("files are found by their current name, also within one conversation", async () => {
   const word = tag();
   const { conversation_id } = await newContact();
   const { id } = await newAttachment({ name: `${word}-old.txt` });
@@ -117,7 +117,7 @@ test("files are found by their present name, and among those of one conversation
   assert.equal((await call("GET", `/v1/attachments?${search({ q: word, ...unknown })}`)).status, 404);
 });
 
-test("files of others are found by those alone who see them", { skip: needsSecond }, async () => {
+test("files of others are found only by users who see them", { skip: needsSecond }, async () => {
   const word = tag();
   const conversation_id = await pair();
   await newAttachment({ name: `${word}-private.txt` });
@@ -130,7 +130,7 @@ for (const [list, read, make] of [
   ["contacts", contacts, (word: string) => newContact({ username: `${word} ${tag()}` })],
   ["attachments", attachments, (word: string) => newAttachment({ name: `${word} ${tag()}.txt` })],
 ] as const) {
-  test(`pages of found ${list} are linked with their q, both ways`, async () => {
+  test(`pages of found ${list} have links with q, both ways`, async () => {
     const word = tag();
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {
@@ -155,7 +155,7 @@ for (const [list, read, make] of [
     assert.deepEqual([idsOf(newer), newer.has_more], [ids.slice(1, 3), true]);
   });
 
-  test(`q of ${list} without words finds all, and one that is too long or has too many words is 400`, async () => {
+  test(`q of ${list} without words finds all, and one too long or with too many words is 400`, async () => {
     const { id } = await make(tag());
     for (const q of ["", " ", "._-", "\u200b"]) {
       const { data } = read(await call("GET", `/v1/${list}?${search({ q })}`));

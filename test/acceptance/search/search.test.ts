@@ -1,4 +1,4 @@
-// Messages found by their words.
+// Search for messages by their words.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { call, json, type Message, me, messages, type Options, problem } from "../client.ts";
@@ -10,7 +10,7 @@ import { newAttachment } from "../upload.ts";
 
 const skip = needsSecond;
 
-/** The texts of a user with fewer messages are read without a look into the index. */
+/** With fewer messages, the server reads the user's texts without the index. */
 const ENOUGH = 60;
 
 before(async () => {
@@ -18,7 +18,7 @@ before(async () => {
 });
 
 let made = 0;
-/** A word that no other message of the users has. */
+/** Returns a word that no other message has. */
 const rare = () => `w${Date.now().toString(36)}${process.pid.toString(36)}x${made++}y`;
 
 async function search(q: string, more = "", options: Options = {}) {
@@ -29,7 +29,7 @@ async function found(q: string, more = "", options: Options = {}): Promise<strin
   return (await search(q, more, options)).data.map(({ id }) => id);
 }
 
-test("all words find a message, the last one as a prefix, in any order and case", async () => {
+test("a message is found by all words, the last one as a prefix, in any order and case", async () => {
   const word = rare();
   const { id } = await newMessage({ text: `The ${word.toUpperCase()}, and then\nCafé-Olé!` });
   for (const q of [word, `${word} cafe`, `CAFÉ ${word}`, `ole ${word}`, `${word} the an`, `then "${word}"`])
@@ -38,7 +38,7 @@ test("all words find a message, the last one as a prefix, in any order and case"
     assert.deepEqual(await found(q), [], q);
 });
 
-test("a message is found at once, by its new words after an edit, and not once it is deleted", async () => {
+test("a message is found at once, by its new words after an edit, and not after a delete", async () => {
   const [before, after] = [rare(), rare()];
   const { id } = await newMessage({ text: before });
   assert.deepEqual(await found(before), [id]);
@@ -72,7 +72,7 @@ test("pages go through all hits, newest first, in both directions", async () => 
   );
 });
 
-test("one conversation is searched, or all of the caller's, and never others", { skip }, async () => {
+test("a search covers one conversation or all of the caller's, and never others", { skip }, async () => {
   const word = rare();
   const conversation_id = await pair();
   const shared = await newMessage({ conversation_id, text: word });
@@ -88,7 +88,7 @@ test("one conversation is searched, or all of the caller's, and never others", {
   );
 });
 
-test("what is deleted for oneself is found by others only", { skip }, async () => {
+test("a message deleted for oneself is found only by others", { skip }, async () => {
   const word = rare();
   const { id } = await newMessage({ conversation_id: await pair(), text: word });
   assert.equal((await call("DELETE", `${PATH}/${id}?for=me`, theirs())).status, 204);
@@ -97,7 +97,7 @@ test("what is deleted for oneself is found by others only", { skip }, async () =
   assert.ok(second());
 });
 
-test("an edited message keeps its place; names of files, data and quoted texts are not searched", async () => {
+test("an edited message keeps its place, and filenames, data and quoted texts are not searched", async () => {
   const [word, other] = [rare(), rare()];
   const sent: string[] = [];
   for (const text of [word, `old ${other}`, word]) sent.push((await newMessage({ text })).id);
@@ -114,7 +114,7 @@ test("an edited message keeps its place; names of files, data and quoted texts a
   assert.deepEqual(await found(word), sent.toReversed());
 });
 
-test("what blocked users send is never found, and no more what they edit", { skip }, async () => {
+test("messages of blocked users are never found, nor once edited", { skip }, async () => {
   const word = rare();
   const conversation_id = await pair();
   const { username } = await me(second());
@@ -130,9 +130,7 @@ test("what blocked users send is never found, and no more what they edit", { ski
   assert.deepEqual(await found(word), [after.id, kept.id]);
 });
 
-test("who adds a contact finds what waits; who has left and comes back, only what is new", {
-  skip,
-}, async () => {
+test("adding a contact finds waiting messages, rejoining finds only new ones", { skip }, async () => {
   const word = rare();
   await part();
   const { conversation_id, id } = await add(target.token, second());
@@ -148,9 +146,7 @@ test("who adds a contact finds what waits; who has left and comes back, only wha
   assert.deepEqual(await found(word, "", theirs()), [after.id, waiting.id]);
 });
 
-test("members of a group find what its history shows them, and nothing once they have left", {
-  skip,
-}, async () => {
+test("members find what the group's history shows, and nothing after leaving", { skip }, async () => {
   const { username } = await me(second());
   await pair();
   for (const history of ["joined", "all"]) {
@@ -196,7 +192,7 @@ for (const [text, hits, misses] of CORPUS) {
   });
 }
 
-test("what cannot be searched is refused", async () => {
+test("an invalid search is refused", async () => {
   const { conversation_id } = await me();
   const of = (query: string) => call("GET", `${PATH}?${query}`);
   problem(await of(""), 400, "missing_parameter");

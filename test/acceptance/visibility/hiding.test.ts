@@ -1,4 +1,4 @@
-// Messages that somebody deletes only for themselves (`?for=me`).
+// Messages that a user deletes only for themselves (`?for=me`).
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { attachments, call, faulty, json, type Message, message, messages, problem } from "../client.ts";
@@ -30,7 +30,7 @@ interface Conversation {
 const conversationOf = async (id: string, token: string) =>
   (await call("GET", `/v1/conversations/${id}`, { token })).json as Conversation;
 
-test("it is gone for whoever deletes it, and everybody else keeps it", { skip }, async () => {
+test("a message deleted for oneself is gone for that user only", { skip }, async () => {
   const conversation_id = await pair();
   const [first, last] = [
     await newMessage({ conversation_id, text: "first" }),
@@ -51,7 +51,7 @@ test("it is gone for whoever deletes it, and everybody else keeps it", { skip },
   assert.deepEqual(message(await call("GET", `${PATH}/${last.id}`)), last);
 });
 
-test("an own one can't be changed any more, and its files leave storage.used", { skip }, async () => {
+test("an own message can no longer be changed, and its files free storage", { skip }, async () => {
   const conversation_id = await pair();
   const used = async () =>
     ((await call("GET", "/v1/me", theirs())).json as { storage: { used: number } }).storage.used;
@@ -77,7 +77,7 @@ test("an own one can't be changed any more, and its files leave storage.used", {
   assert.equal(await used(), before);
 });
 
-test("it is deleted if the contact has not joined yet", { skip }, async () => {
+test("it is deleted for all if the contact has not joined yet", { skip }, async () => {
   await part();
   const { conversation_id } = await add(target.token, second());
   await hidden(await newMessage({ conversation_id, text: "taken back" }));
@@ -86,7 +86,7 @@ test("it is deleted if the contact has not joined yet", { skip }, async () => {
   assert.deepEqual(await texts(conversation_id, second()), ["kept"]);
 });
 
-test("with another value, version or field it is refused", async () => {
+test("another value, version or field is refused", async () => {
   const made = await newMessage();
   for (const value of ["", "all", "ME"])
     faulty(await call("DELETE", `${PATH}/${made.id}?for=${value}`), "for", "invalid_parameter");

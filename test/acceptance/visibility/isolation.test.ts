@@ -22,14 +22,14 @@ import { newAttachment, upload } from "../upload.ts";
 
 const skip = needsSecond;
 
-/** What the first user has and the second shall not learn of. */
+/** Creates what the second user must not learn of. */
 async function owned(): Promise<{ person: Contact; file: Attachment }> {
   const person = await newContact({ display_name: "private" });
   const file = await newAttachment({ query: `?conversation_id=${person.conversation_id}` });
   return { person, file };
 }
 
-/** That ids which are foreign, unknown and malformed cannot be told apart by what they answer. */
+/** Asserts that another user's ids, unknown ids and malformed ids have the same answer. */
 async function alike(foreign: string, request: (id: string) => Promise<Reply>): Promise<void> {
   const answers: unknown[] = [];
   for (const id of [foreign, unknownLike(foreign), "nonsense", foreign.slice(0, -1)]) {
@@ -42,7 +42,7 @@ async function alike(foreign: string, request: (id: string) => Promise<Reply>): 
   for (const answer of answers) assert.deepEqual(answer, answers[0]);
 }
 
-/** That nothing which the second user tried has changed anything. */
+/** Asserts that nothing the second user tried has changed anything. */
 async function unchanged({ person, file }: { person: Contact; file: Attachment }): Promise<void> {
   assert.deepEqual(contact(await call("GET", `/v1/contacts/${person.id}`)), person);
   const now = attachment(await call("GET", `/v1/attachments/${file.id}`));
@@ -86,7 +86,7 @@ for (const [method, options] of [
   });
 }
 
-test("HEAD of another's contact, attachment or file is 404", { skip }, async () => {
+test("HEAD of another user's contact, attachment or file is 404", { skip }, async () => {
   const { person, file } = await owned();
   const paths = [
     `/v1/contacts/${person.id}`,
@@ -100,7 +100,7 @@ test("HEAD of another's contact, attachment or file is 404", { skip }, async () 
   }
 });
 
-test("another's conversation cannot be listed", { skip }, async () => {
+test("another user's conversation cannot be listed", { skip }, async () => {
   const mine = await owned();
   const { conversation_id } = mine.person;
   await alike(conversation_id, async (id) => {
@@ -114,7 +114,9 @@ for (const where of ["query", "before", "after"] as const) {
   const aim = (name: string, id: string) =>
     where === "query" ? { query: `?${name}=${id}` } : { [where]: [[name, id]] as [string, string][] };
 
-  test(`nothing can be sent to another's conversation or message, named by ${where}`, { skip }, async () => {
+  test(`nothing can be sent to another user's conversation or message, named by ${where}`, {
+    skip,
+  }, async () => {
     const mine = await owned();
     await alike(mine.person.conversation_id, async (id) => {
       const reply = await upload({ ...aim("conversation_id", id), token: second() });
@@ -126,7 +128,7 @@ for (const where of ["query", "before", "after"] as const) {
   });
 }
 
-test("another's file is 404 by one's own token, whatever the name in its address", { skip }, async () => {
+test("another user's file is 404 by one's own token, whatever the name in its URL", { skip }, async () => {
   const mine = await owned();
   const link = mine.file.file_url.replace(/\?.*/, "");
   await alike(mine.file.id, (id) => call("GET", link.replace(mine.file.id, id), { token: second() }));
@@ -135,7 +137,7 @@ test("another's file is 404 by one's own token, whatever the name in its address
   problem(await call("GET", `${link}?download=1`, { token: second() }), 404);
 });
 
-test("a list holds nothing of another user", { skip }, async () => {
+test("a list contains nothing of another user", { skip }, async () => {
   const { person, file } = await owned();
   const theirs = await newContact({}, second());
   const as = (path: string) => call("GET", path, { token: second() });
@@ -147,7 +149,7 @@ test("a list holds nothing of another user", { skip }, async () => {
   assert.ok(mine.some(({ id }) => id === person.id) && !mine.some(({ id }) => id === theirs.id));
 });
 
-test("another's id as a cursor shows nothing of them", { skip }, async () => {
+test("another user's id as a cursor reveals nothing", { skip }, async () => {
   const one = await owned();
   const two = await owned();
   const theirs = await newContact({}, second());
@@ -168,7 +170,7 @@ test("another's id as a cursor shows nothing of them", { skip }, async () => {
   );
 });
 
-test("two users may each have a contact of the same username, each of their own", { skip }, async () => {
+test("two users may each have a contact of the same username", { skip }, async () => {
   const mine = await newContact({ display_name: "mine" });
   const theirs = await newContact({ username: mine.username, display_name: "theirs" }, second());
   assert.notEqual(theirs.id, mine.id);
@@ -177,7 +179,7 @@ test("two users may each have a contact of the same username, each of their own"
   assert.deepEqual(contact(await call("GET", `/v1/contacts/${mine.id}`)), mine);
 });
 
-test("what one user deletes is deleted for that user alone", { skip }, async () => {
+test("a delete affects only the user who deletes", { skip }, async () => {
   const mine = await owned();
   const theirs = await newContact({ username: mine.person.username }, second());
   const query = `?conversation_id=${theirs.conversation_id}`;

@@ -1,4 +1,4 @@
-// Messages between two users: who sees which, and what others can do about them.
+// Messages between two users: who sees which, and what others can do with them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -22,7 +22,7 @@ import { newAttachment, upload } from "../upload.ts";
 
 const skip = needsSecond;
 
-/** The texts that the owner of the token sees, oldest first. */
+/** Returns the texts that the token's user sees, oldest first. */
 async function texts(conversation: string, token: string): Promise<(string | null)[]> {
   const path = `${PATH}?conversation_id=${conversation}&limit=100`;
   const { data } = messages(await call("GET", path, { token }));
@@ -30,7 +30,7 @@ async function texts(conversation: string, token: string): Promise<(string | nul
   return data.map(({ text }) => text).reverse();
 }
 
-/** The message as the owner of this token sees it; undefined if that is not at all. */
+/** Returns the message as the token's user sees it; undefined if that user does not. */
 async function seen({ id }: Pick<Message, "id">, token: string): Promise<Message | undefined> {
   const reply = await call("GET", `${PATH}/${id}`, { token });
   if (reply.status === 200) return message(reply);
@@ -38,7 +38,7 @@ async function seen({ id }: Pick<Message, "id">, token: string): Promise<Message
   return undefined;
 }
 
-/** That an id of somebody else's cannot be told from one that nobody has. */
+/** Asserts that another user's id has the same answer as an unknown id. */
 async function alike(foreign: string, request: (id: string) => Promise<Reply>): Promise<void> {
   const answers: unknown[] = [];
   for (const id of [foreign, unknownLike(foreign), "nonsense"]) {
@@ -49,14 +49,12 @@ async function alike(foreign: string, request: (id: string) => Promise<Reply>): 
   for (const answer of answers) assert.deepEqual(answer, answers[0]);
 }
 
-/** A link is for one user. */
+/** Each user has a different link. */
 function withoutLinks({ attachments, ...message }: Message) {
   return { ...message, attachments: attachments.map(({ file_url: _, ...attachment }) => attachment) };
 }
 
-test("both see what both send, in one order, with sender, mentions, replies and files", {
-  skip,
-}, async () => {
+test("both members see all messages in one order and with all fields", { skip }, async () => {
   const conversation_id = await pair();
   const [mine, other] = [await me(), await me(second())];
   const question = await newMessage({ conversation_id, text: "question", mentions: [other.id, mine.id] });
@@ -89,7 +87,7 @@ test("only the sender edits and deletes: 403 for a member", { skip }, async () =
   assert.equal(await seen(made, second()), undefined);
 });
 
-test("to a stranger, messages and conversations of others do not exist", { skip }, async () => {
+test("a stranger cannot see messages and conversations of others", { skip }, async () => {
   await part();
   const { conversation_id } = await newContact();
   const made = await newMessage({ conversation_id });
@@ -107,7 +105,7 @@ test("to a stranger, messages and conversations of others do not exist", { skip 
   assert.deepEqual(await seen(made, target.token), made);
 });
 
-test("what is sent to somebody who has not added the sender waits until they do", { skip }, async () => {
+test("messages to a user who has not added the sender wait until they do", { skip }, async () => {
   await part();
   const { conversation_id } = await add(target.token, second());
   const waiting = await newMessage({ conversation_id, text: "waiting" });
@@ -118,9 +116,7 @@ test("what is sent to somebody who has not added the sender waits until they do"
   assert.deepEqual(await seen(waiting, second()), waiting);
 });
 
-test("what a blocked user sends never reaches the blocker, and the sender cannot tell", {
-  skip,
-}, async () => {
+test("messages of a blocked user never arrive, and the sender cannot tell", { skip }, async () => {
   await part();
   const { conversation_id } = await add(target.token, second());
   const contact = await add(second(), target.token);
@@ -150,9 +146,7 @@ test("what a blocked user sends never reaches the blocker, and the sender cannot
   assert.deepEqual(await seen(before, second()), before);
 });
 
-test("an edit or a late file of a blocked user withdraws the message from the blocker", {
-  skip,
-}, async () => {
+test("an edit or a late file by a blocked user withdraws the message", { skip }, async () => {
   await part();
   const { conversation_id } = await add(target.token, second());
   const contact = await add(second(), target.token);
@@ -172,9 +166,7 @@ test("an edit or a late file of a blocked user withdraws the message from the bl
   assert.deepEqual(await texts(conversation_id, second()), []);
 });
 
-test("who leaves sees nothing any more, also after coming back; the other keeps everything", {
-  skip,
-}, async () => {
+test("a user who leaves sees nothing, even after rejoining; the other keeps all", { skip }, async () => {
   await part();
   const { conversation_id } = await add(target.token, second());
   const contact = await add(second(), target.token);
@@ -200,7 +192,7 @@ test("who leaves sees nothing any more, also after coming back; the other keeps 
   assert.deepEqual(await texts(conversation_id, target.token), ["mine", "theirs", "missed", "again"]);
 });
 
-test("a key of one user says nothing to another", { skip }, async () => {
+test("an idempotency key of one user reveals nothing to another", { skip }, async () => {
   const conversation_id = await pair();
   const headers = { "idempotency-key": crypto.randomUUID() };
   const mine = await newMessage({ conversation_id }, { headers });

@@ -1,4 +1,4 @@
-// Push subscriptions: what a device subscribes with, one for each endpoint, and whose they are.
+// Push subscriptions: their fields, one per endpoint, and their owner.
 import assert from "node:assert/strict";
 import { createECDH, randomBytes } from "node:crypto";
 import { test } from "node:test";
@@ -54,12 +54,12 @@ const page = (reply: Reply) => {
   return { has_more, data: data.map(shape) };
 };
 
-/** A user may have few, and others of this run may count. */
+/** A user may have few, and others of this run also count. */
 async function remove(...all: Subscription[]): Promise<void> {
   for (const { id } of all) assert.equal((await call("DELETE", `${PATH}/${id}`)).status, 204);
 }
 
-test("a device subscribes with the three values that its browser has, and reads none of its keys again", async () => {
+test("a device subscribes with its browser's three values, and never reads the keys back", async () => {
   const { push_public_key } = (await me()) as unknown as { push_public_key: string };
   assert.equal(Buffer.from(push_public_key, "base64url").length, 65);
   const fields = device();
@@ -97,7 +97,7 @@ test("subscriptions are listed in pages, the newest first", async () => {
   await remove(...made);
 });
 
-test("what is wrong is named", async () => {
+test("an invalid field is named", async () => {
   const fields = device();
   for (const [name, value] of [
     ["endpoint", "http://push.example.com/"],
@@ -116,7 +116,7 @@ test("what is wrong is named", async () => {
   faulty(await call("POST", PATH, json({ ...fields, keys: {} })), "keys", "unknown_parameter");
 });
 
-test("what is another user's looks like what was never there", { skip: needsSecond }, async () => {
+test("another user's subscription answers like one that does not exist", { skip: needsSecond }, async () => {
   const made = await create();
   for (const method of ["GET", "DELETE"]) {
     const theirs = await call(method, `${PATH}/${made.id}`, { token: second() });
@@ -125,7 +125,7 @@ test("what is another user's looks like what was never there", { skip: needsSeco
     const { request_id: __, ...other } = problem(none, 404, "push_subscription_not_found");
     assert.deepEqual(one, other);
   }
-  // Nor does a request for the same endpoint tell.
+  // A request for the same endpoint does not reveal it, either.
   const { id } = await create(device(made.endpoint), second());
   assert.notEqual(id, made.id);
   assert.equal((await call("DELETE", `${PATH}/${id}`, { token: second() })).status, 204);

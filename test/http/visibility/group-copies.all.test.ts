@@ -1,4 +1,4 @@
-// Groups as they come out of a move to the other engine and back, and out of a backup.
+// Groups after a move to the other engine and back, and after a restore.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -24,7 +24,7 @@ async function succeed(command: CommandLine, ...args: string[]): Promise<void> {
   assert.equal(code, 0, stdout + stderr);
 }
 
-test("groups move to PostgreSQL and back, and go on there", async (t) => {
+test("groups move to PostgreSQL and back, and still work", async (t) => {
   const command = await commandLine(t, { PARLEY_SECRET: SECRET });
   const { grouped, seen } = await fill(command);
   const database = await testDatabase(t);
@@ -43,7 +43,7 @@ test("groups move to PostgreSQL and back, and go on there", async (t) => {
   assert.deepEqual(await groupsOf(command, grouped), changed);
 });
 
-test("a backup restores groups, which go on", async (t) => {
+test("groups are restored from a backup, and still work", async (t) => {
   const command = await commandLine(t);
   const { grouped, seen } = await fill(command);
   const backup = join(command.env.HOME!, "backup");

@@ -1,5 +1,5 @@
-// Whatever five users do with groups, contacts and blocks in whatever order, the service answers as the model of docs/sharing.md
-// does, and keeps nothing that the model does not know.
+// Five users do anything with groups, contacts and blocks in any order. The service answers like the model of
+// docs/sharing.md, and stores nothing that the model does not know.
 import { test } from "node:test";
 import { operationsOf, WEIGHTS } from "./sharing-operations.ts";
 import { runWorlds, TEST_MS } from "./sharing-run.ts";
@@ -37,7 +37,7 @@ const WORLDS = {
 };
 
 for (const engine of ["sqlite", "postgres"]) {
-  test(`${engine}: what five users share in groups is what the rules say`, { timeout: TEST_MS }, (t) =>
+  test(`${engine}: groups of five users match the model`, { timeout: TEST_MS }, (t) =>
     runWorlds(t, engine, WORLDS),
   );
 }

@@ -1,8 +1,9 @@
-// The rules of groups in docs/sharing.md, beside those of sharing-model.ts, and as far from how the service stores them.
+// The rules of groups in docs/sharing.md, which extend sharing-model.ts. Written independently of how the service
+// stores groups.
 import { isThere, type Model } from "./sharing-model.ts";
 import type { Conversation, Group, Invitation, Member, Message, User } from "./sharing-types.ts";
 
-/** What a creator chooses. */
+/** The fields that a creator chooses. */
 export interface NewGroup {
   name: string;
   description: string | null;
@@ -10,21 +11,21 @@ export interface NewGroup {
   history: "joined" | "all";
 }
 
-/** Something published whose id the server assigns. */
+/** A published event whose id the server assigns. */
 interface Published {
   type: string;
   what: { id: string };
   to: User[];
 }
 
-/** What a user knows a group as; undefined: nothing. */
+/** A user's relation to a group; undefined: none. */
 export type View = Member["role"] | "invited" | undefined;
 
 export class Groups {
   readonly model: Model;
-  /** What is to be entered as events once its ids are known. */
+  /** Published events to record once their ids are known. */
   readonly published: Published[] = [];
-  /** How often what makes the rules hard came about. */
+  /** How often the difficult cases occurred. */
   readonly met = {
     ...{ seated: 0, returned: 0, inherited: 0, ended: 0, hidden: 0, declined: 0, uninvited: 0, crowded: 0 },
     ...{ caughtUp: 0, filtered: 0, unseated: 0, handedOver: 0 },
@@ -34,7 +35,7 @@ export class Groups {
     this.model = model;
   }
 
-  /** Those that have a member. */
+  /** Groups with at least one member. */
   live(): Group[] {
     return this.model.groups.filter(({ members }) => members.size > 0);
   }
@@ -43,19 +44,19 @@ export class Groups {
     return group.members.get(user)?.role ?? (this.invitationOf(user, group) && "invited");
   }
 
-  /** The invitation that the user sees: that of the first inviter whom the user has as a contact that is not blocked. */
+  /** Returns the invitation that the user sees: of the first inviter who is an unblocked contact of the user. */
   invitationOf(user: User, group: Group): Invitation | undefined {
     return this.invitationsOf(user.name, group).find(
       ({ inviter, isDeclined }) => !isDeclined && knows(user, inviter),
     );
   }
 
-  /** Whom the user sees as the inviter. */
+  /** Returns whom the user sees as the inviter. */
   inviterOf(user: User, group: Group): User | undefined {
     return group.members.has(user) ? undefined : this.invitationOf(user, group)?.inviter;
   }
 
-  /** Names of those, other than inviters, whose messages the user would see by joining. */
+  /** Returns the names of senders, other than inviters, whose messages the user would see by joining. */
   sendersBefore(user: User, group: Group): string[] {
     const { conversation, members, history } = group;
     if (history === "joined" || members.has(user) || conversation.left.has(user)) return [];
@@ -64,7 +65,7 @@ export class Groups {
     return senders.filter((sender) => !inviters.includes(sender)).map(({ name }) => name);
   }
 
-  /** Names of inviters beside whom the user sees another one. */
+  /** Returns the names of inviters whom the user does not see, because an earlier one is shown. */
   inviterAmongOthers(user: User): string[] {
     const shared = this.seenBy(user).filter(
       (group) =>
@@ -73,7 +74,10 @@ export class Groups {
     return shared.flatMap((group) => this.inviterOf(user, group)?.name ?? []);
   }
 
-  /** Those who would see this one's invitation, and whom only others have invited, or else who have left. */
+  /**
+   * Returns the users who would see this inviter's invitation, and whom only others have invited, or else who have
+   * left.
+   */
   peopleToInvite(inviter: User, group: Group): User[] {
     const people = [...this.model.users.values()].filter(
       (user) => !group.members.has(user) && knows(user, inviter),
@@ -87,7 +91,7 @@ export class Groups {
     return byOthers.length > 0 ? byOthers : people.filter(isBack);
   }
 
-  /** Groups of this admin into which there are such people to invite. */
+  /** Returns the groups of this admin that have such people to invite. */
   groupsToInviteInto(user: User): Group[] {
     return this.live().filter(
       (group) => this.view(user, group) === "admin" && this.peopleToInvite(user, group).length > 0,
@@ -98,7 +102,7 @@ export class Groups {
     return invitations.filter(({ username }) => username.toLowerCase() === name.toLowerCase());
   }
 
-  /** How many there are with those who are invited, each once. */
+  /** Returns the number of members and invited users, each counted once. */
   size(group: Group): number {
     return group.members.size + new Set(group.invitations.map(({ seat }) => seat)).size;
   }
@@ -115,7 +119,7 @@ export class Groups {
     return group;
   }
 
-  /** Returns the seat that the name has or gets in the group. What is settled stays: a seat, an invitation, a refusal. */
+  /** Returns the seat that the name has or gets in the group. Existing seats, invitations and refusals stay. */
   invite(inviter: User, group: Group, username: string, at: number): { id: string } {
     for (const [user, member] of group.members) if (user.name === username.toLowerCase()) return member;
     const known = this.invitationsOf(username, group);
@@ -126,7 +130,10 @@ export class Groups {
     return seat;
   }
 
-  /** Only somebody who sees an invitation. Those of a group that shows everything see it, unless they were there before. */
+  /**
+   * Requires a visible invitation. New members of a group with full history see its messages, unless they were in it
+   * before.
+   */
   join(user: User, group: Group, at: number): void {
     const { conversation } = group;
     const { seat } = this.invitationOf(user, group)!;
@@ -161,7 +168,7 @@ export class Groups {
     this.#publish("member.created", member, group.members.keys());
   }
 
-  /** Everybody sees what the system says, blocks or not; it is unread for nobody. */
+  /** Everybody sees a system message, regardless of blocks; it is unread for nobody. */
   #say(
     conversation: Conversation,
     said: Pick<Message, "type" | "sender" | "about" | "data">,
@@ -189,14 +196,14 @@ export class Groups {
     this.published.push({ type, what, to: [...to] });
   }
 
-  /** Who goes on as admin without this one: another admin, or who has been there for longest. */
+  /** Returns the next admin if this one leaves: another admin, or the longest-standing member. */
   #heir(user: User, group: Group): User | undefined {
     const others = [...group.members].filter(([other]) => other !== user);
     const rank = ([, { role, joinedAt }]: [User, Member]) => (role === "admin" ? 0 : 1) * 1e15 + joinedAt;
     return others.sort((a, b) => rank(a) - rank(b))[0]?.[0];
   }
 
-  /** By themselves, or removed by an admin. */
+  /** The user leaves, or an admin removes them. */
   leave(user: User, group: Group, by: User, at: number): void {
     const { conversation, members } = group;
     const heir = this.#heir(user, group);
@@ -231,7 +238,7 @@ export class Groups {
     this.#publish("group.updated", group, [user]);
   }
 
-  /** Somebody who is alone stays admin. */
+  /** The only member stays an admin. */
   setRole(user: User, group: Group, role: Member["role"], by: User, at: number): void {
     const member = group.members.get(user)!;
     const heir = this.#heir(user, group);
@@ -243,7 +250,7 @@ export class Groups {
     this.#appoint(user, group, role, by, at);
   }
 
-  /** For good, whoever has invited. */
+  /** Final, whoever has invited. */
   decline(user: User, group: Group): void {
     for (const invitation of this.invitationsOf(user.name, group)) invitation.isDeclined = true;
     this.met.declined++;
@@ -269,7 +276,7 @@ export class Groups {
     this.#publish("group.updated", group, [...group.members.keys(), ...invited]);
   }
 
-  /** No later user of that name gets an invitation that was meant for this one. */
+  /** A later user of the name gets none of the erased user's invitations. */
   eraseUser(user: User, at: number): void {
     for (const group of this.live()) {
       for (const invitation of this.invitationsOf(user.name, group)) invitation.isDeclined = true;
@@ -285,12 +292,12 @@ export class Groups {
   }
 }
 
-/** Whether a member has sent the message, and somebody sees it. */
+/** Reports whether a member sent the message and somebody sees it. */
 function hasText(message: Message): boolean {
   return message.type === "text" && isThere(message);
 }
 
-/** Whether the user has the other as a contact that is not blocked. */
+/** Reports whether the user has the other as an unblocked contact. */
 function knows(user: User, { name }: User): boolean {
   return user.contacts.has(name) && !user.blocks.has(name);
 }

@@ -1,12 +1,12 @@
-// Groups of a world of sharing-world.ts: what members and those who are invited do, and what they see.
+// Groups in a world of sharing-world.ts: what members and invited users do and see.
 import assert from "node:assert/strict";
 import type { Group, Message, User } from "./sharing-types.ts";
 import { oneOf, type Page, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
 
-/** So many at a time, so that their members meet. */
+/** Few at a time, so that their members interact. */
 const MAX_GROUPS = 3;
 
-/** What users of the world's names can be invited as; one of them is nobody. */
+/** Returns a name to invite, in one case of nobody. */
 function nameOf({ names }: World, number: number): string {
   const name = [...names, `nobody of ${names[0]}`][number % (names.length + 1)]!;
   return number % 4 === 0 ? name.toUpperCase() : name;
@@ -43,13 +43,13 @@ export async function createGroup(world: World, user: User, spare: number): Prom
   checkGroup(world, user, group, shown);
 }
 
-/** Enters the ids that the server has assigned, and the events of what was published. */
+/** Records the ids that the server assigned, and the events that were published. */
 async function settle(world: World, group: Group): Promise<void> {
   await enterMessages(world, group);
   enterEvents(world);
 }
 
-/** Enters the ids of what the system has said. */
+/** Records the ids of system messages. */
 export async function enterMessages(world: World, group: Group): Promise<void> {
   const { conversation, members } = group;
   const said = conversation.messages.filter(({ id }) => id === "");
@@ -72,7 +72,7 @@ export function enterEvents({ groups }: World): void {
   }
 }
 
-/** Returns whether the user is an admin; the server must refuse the request of anybody else. */
+/** Returns whether the user is an admin. Asserts that the server refuses the request of anybody else. */
 async function isAdmin(
   world: World,
   user: User,
@@ -119,7 +119,7 @@ export async function inviteMember(
   );
 }
 
-/** What the members list shows to this member, newest first. */
+/** Returns the members list as this member sees it, newest first. */
 export function rowsOf(world: World, user: User, group: Group): Shown[] {
   const joined = [...group.members].map(([member, { id, role, joinedAt }]) => ({
     ...{ id, group_id: group.id, user_id: member.id, username: member.name },
@@ -236,7 +236,7 @@ export function checkGroup(world: World, user: User, group: Group, shown: Shown)
   assert.deepEqual(shown, toShown(world, user, group), `${group.id} of ${user.name}`);
 }
 
-/** The group as the user sees it. */
+/** Returns the group as the user sees it. */
 export function toShown(world: World, user: User, group: Group): Shown {
   const view = world.groups.view(user, group);
   const inviter = view === "invited" && world.groups.invitationOf(user, group)!.inviter;
@@ -256,7 +256,7 @@ export function toShown(world: World, user: User, group: Group): Shown {
   };
 }
 
-/** Whole, by pages in both directions. */
+/** Checks the whole list, by pages in both directions. */
 export async function checkGroups(world: World, user: User): Promise<void> {
   const wanted = world.groups.seenBy(user).map((group) => toShown(world, user, group));
   const lists = [
@@ -279,7 +279,7 @@ export async function checkMembers(world: World, user: User, group: Group | unde
     assert.deepEqual(await walk(world, user, path, cursor), wanted, `members for ${user.name}`);
 }
 
-/** All pages, newest first. */
+/** Returns all pages, newest first. */
 async function walk(
   world: World,
   user: User,
@@ -298,7 +298,7 @@ async function walk(
   }
 }
 
-/** What is shown of a message beside its text: of what the system says, also whom it was done to. */
+/** Returns the data shown with a message. For a system message this includes its subject. */
 export function systemData({ model }: World, { type, about, data }: Message): object | null {
   if (type === "text") return data;
   const user = about && {

@@ -1,5 +1,5 @@
-// What members of a group do at the same moment, on one node with SQLite and on two with PostgreSQL: one of them comes first,
-// and the group is as if there had been no other order.
+// Concurrent actions of a group's members, on one node with SQLite and on two with PostgreSQL: the result is as if
+// one came first.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -41,7 +41,7 @@ async function start(t: TestContext, engine: string): Promise<Nodes> {
   return [await node(), await node()];
 }
 
-/** Requests that conflict too often are refused whole, and sent again as a client does. Returns the status and the code. */
+/** Repeats requests that were refused for too many conflicts, as a client does. Returns the status and the code. */
 async function ask(
   node: TestApp,
   who: Person,
@@ -60,7 +60,7 @@ async function status(...request: Parameters<typeof ask>): Promise<number> {
   return (await ask(...request))[0];
 }
 
-/** A new group with these members. The first is its admin, and has all others as contacts, who have each other. */
+/** Creates a group with these members. The first is its admin, who has all others as contacts; they have each other. */
 async function makeGroup(node: TestApp, members: readonly Person[], fields: object = {}): Promise<Group> {
   const [admin, ...others] = members as [Person, ...Person[]];
   const body = { name: "Climbing", members: others.map(({ name }) => name), ...fields };
@@ -86,7 +86,7 @@ async function seatPath(node: TestApp, who: Person, group: Group, name: string):
   return `/v1/groups/${group.id}/members/${members.find(({ username }) => username === name)!.id}`;
 }
 
-/** Each finds rows that should not be there. */
+/** Each query finds rows that must not exist. */
 const WRONG = [
   `SELECT g.id FROM groups g WHERE NOT EXISTS (SELECT 1 FROM members m
      WHERE m.conversation_id = g.conversation_id AND m.group_id = g.id AND m.role = 'admin')`,
@@ -116,7 +116,7 @@ async function rowsAreRight([node]: Nodes): Promise<void> {
   }
 }
 
-/** Runs a race in many rounds, and then erases everybody, after which nothing must be left. */
+/** Runs many rounds of a race, then erases all users and checks that nothing is left. */
 function race(
   name: string,
   count: number,
@@ -222,7 +222,7 @@ race("joining while the invitation ends", 3, async (nodes, all, round) => {
   const ends = sleep(Math.floor(round / 5) % 12).then(ending);
   const [joined, ended] = await Promise.all([status(here, bob, "POST", `${path}/join`), ends]);
   assert.ok([200, 404].includes(joined));
-  // Whoever declines, and somebody who withdraws, ends a membership that has just begun.
+  // Declining or withdrawing ends a membership that has just begun.
   const isMember = joined === 200 && kind !== "withdrawn" && kind !== "declined";
   if (kind === "declined") assert.ok([204, 404].includes(ended));
   else assert.equal(ended, 204);
@@ -334,7 +334,7 @@ race(
     for (let i = 0; i < MAX_MEMBERS - 5; i++)
       assert.equal(await status(here, ann, "POST", path, { username: `known ${i}` }), 201);
     const asked = Array.from({ length: 50 }, (_, i) => {
-      // Every tenth is invited by both, and has one place.
+      // Every tenth name is invited by both admins, and takes one place.
       const username = `${round} ${i % 10 === 9 ? i - 1 : i}`;
       return ask(i % 2 ? here : there, Math.floor((i + 1) / 2) % 2 ? bob : ann, "POST", path, { username });
     });

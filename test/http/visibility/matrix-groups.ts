@@ -1,6 +1,6 @@
 import type { Row } from "./matrix-rows.ts";
 
-// The owner is the admin of the group. `member` and `blocked` have joined it, and `invited` is invited into it.
+// The owner is the admin of the group. `member` and `blocked` have joined it, and `invited` has an invitation.
 
 const shown = { stranger: 404, invited: 200, blocked: 200, member: 200, owner: 200 };
 const forMembers = (status: number) => ({

@@ -1,17 +1,17 @@
-// What each route answers to whom.
+// The status of each route for each person.
 
 /**
- * `owner` made everything. `member` and `blocked` are users who have the owner as a contact and whom the owner has; the
- * owner has blocked the latter. `stranger` is a user like them whom nobody knows. `invited` has the
- * owner as a contact, too, and is invited into a group.
+ * `owner` created everything. `member` and `blocked` have the owner as a contact and are the owner's contacts; the
+ * owner has blocked the latter. `stranger` is a user without contacts. `invited` has the owner as a contact and an
+ * invitation to a group.
  */
 export const PEOPLE = ["stranger", "invited", "blocked", "member", "owner"] as const;
 export type Person = (typeof PEOPLE)[number];
 
-/** The name leads nowhere. */
+/** A hostname that never resolves. */
 export const HOOK = { url: "https://receiver.invalid/" };
 
-/** The keys are those of RFC 8291, section 5. */
+/** The keys of RFC 8291, section 5. */
 export const DEVICE = {
   endpoint: "https://push.invalid/",
   p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
@@ -19,13 +19,13 @@ export const DEVICE = {
 };
 
 export interface Row {
-  /** As the routes are told; ids in angle brackets are those of the scene. */
+  /** The route with its fields; ids in angle brackets are those of the scene. */
   route: string;
   path: string;
   body?: object;
   file?: boolean;
   headers?: Record<string, string>;
-  /** The status for each person; where all are refused alike, one. */
+  /** The status for each person; a single one if all are refused alike. */
   expected: Record<Person, number>;
 }
 
@@ -35,7 +35,7 @@ const all = (status: number) => ({
 });
 const own = (status: number, others = 404) => ({ ...all(others), owner: status });
 
-/** In each route the ids that somebody else could try; what changes things for the owner comes last. */
+/** Each route with the ids that somebody else could try. Routes that change things for the owner come last. */
 export const ROWS: Row[] = [
   { route: "GET /v1/contacts", path: "/v1/contacts", expected: all(200) },
   {
@@ -341,7 +341,7 @@ export const ROWS: Row[] = [
     route: "POST /v1/push_subscriptions",
     path: "/v1/push_subscriptions",
     body: DEVICE,
-    // The owner has it already, which nobody else can tell.
+    // The owner already has it, which nobody else can tell.
     expected: { ...all(201), owner: 200 },
   },
   {

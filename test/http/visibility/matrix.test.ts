@@ -1,5 +1,5 @@
-// Every route, asked by everybody for everything: who gets what, and that nobody can tell what is not theirs from what
-// is not there.
+// Every route as every person: who gets which status, and that another user's resource answers exactly like an
+// unknown one.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createToken, revokeToken, SCOPES } from "../../../src/core/people/tokens.ts";
@@ -68,7 +68,7 @@ test("every route refuses no token, a revoked or expired one, and one without it
       revoked: (await ask(row, scene, revoked.headers)).status,
       expired: (await ask(row, scene, expired.headers)).status,
     };
-    // Files are also for those who have a link, and whoever has none has no signature either.
+    // Files also open by a signed link, so a request without a token lacks a signature.
     const none = row.route.startsWith("GET /files/") ? 403 : 401;
     assert.deepEqual(statuses, { none, revoked: 401, expired: 401 }, row.route);
     if (scope) assert.equal((await ask(row, scene, wrong.headers)).status, 403, row.route);

@@ -1,29 +1,29 @@
 import { SCOPES, type Scope } from "../../../src/core/people/tokens.ts";
 import type { Operation } from "../../../src/http/protocol/operation.ts";
 
-/** A route, and the scope that a token must have for it; undefined: any will do. */
+/** A route and the scope that it needs; undefined: any token. */
 interface RouteScope {
   method: string;
-  /** As the router takes it. */
+  /** As in the router. */
   path: string;
-  /** As the docs show it. */
+  /** As in the docs. */
   shown: string;
   scope: Scope | undefined;
-  /** The scope admin does instead. */
+  /** The scope admin also suffices. */
   orAdmin?: true | undefined;
-  /** Also needed without fields. */
+  /** Also needed, even without fields. */
   readScope?: Scope | undefined;
-  /** `readScope` is needed with fields, too. */
+  /** With fields, `readScope` is needed, too. */
   showsOthers?: true | undefined;
 }
 
 const shownPath = ({ path, id }: Operation) =>
   path.replace(":id", `{${id?.name}}`).replace(/:(\w+)/g, "{$1}");
 
-/** Only a link opens it, and no token. */
+/** Opens only by a link, never by a token. */
 const isByLink = ({ access, scope }: Operation) => access === "link" && scope === undefined;
 
-/** Every route that wants a token. */
+/** Returns every route that needs a token. */
 export function routeScopes(operations: readonly Operation[]): RouteScope[] {
   return operations
     .filter((operation) => operation.access !== "open" && !isByLink(operation))
@@ -39,7 +39,7 @@ export function routeScopes(operations: readonly Operation[]): RouteScope[] {
     }));
 }
 
-/** The lines by which the pages of the API show each endpoint with its scope. */
+/** Returns the lines of the API pages that show each endpoint with its scope. */
 export function scopeLines(operations: readonly Operation[]): string[] {
   const byLink = operations
     .filter(isByLink)
@@ -55,7 +55,7 @@ export function scopeLines(operations: readonly Operation[]): string[] {
   return [...byToken, ...byLink];
 }
 
-/** All scopes without those by which the route lets a token in. */
+/** Returns all scopes except those that open the route. */
 export function otherScopes({ scope, orAdmin }: Pick<RouteScope, "scope" | "orAdmin">): Scope[] {
   return SCOPES.filter((each) => each !== scope && !(orAdmin && each === "admin"));
 }

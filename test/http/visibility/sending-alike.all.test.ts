@@ -1,5 +1,5 @@
-// What a sender does costs the same statements, round trips and transactions whatever the others have done, so that its time
-// does not tell.
+// A sender's actions cost the same statements, round trips and transactions whatever the others have done, so that
+// timing reveals nothing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
@@ -8,11 +8,11 @@ import { type Counted, startCounted } from "../../support/engines/counting.ts";
 import type { Counts } from "../../support/engines/postgres-proxy.ts";
 import { add, type Person, person, read, say, send } from "../../support/people.ts";
 
-/** Names as long as each other, by what their users are to the sender. */
+/** Names of equal length, by what the user is to the sender. */
 const KINDS = ["receiver", "blocking", "departed", "muting00", "unjoined"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** A conversation of bob with somebody of that kind. */
+/** A conversation of bob with a user of that kind. */
 interface Talk {
   kind: Kind;
   where: "direct" | "group";
@@ -52,7 +52,7 @@ async function startTalks({ server }: Counted, bob: Person): Promise<Talk[]> {
   return talks;
 }
 
-/** Does what a sender does in the conversation, and counts it. */
+/** Does one action of the sender in the conversation, and counts its cost. */
 async function act(
   { server, count }: Counted,
   bob: Person,
@@ -71,7 +71,7 @@ async function act(
       const file = new File(["x".repeat(size)], "x");
       return read<{ id: string; message_id: string }>(upload(server.url, bob, file, fields), 201);
     });
-  /** Sends a message with a file before the other blocks him again. */
+  /** Sends a message with a file while the other has him unblocked. */
   const sendReceived = async () => {
     const block = (method: string) => done(send(server, other, method, "/v1/blocks/bob"));
     if (kind === "blocking") await block("DELETE");
@@ -111,7 +111,7 @@ async function act(
   await does("delete a large file", "DELETE", `/v1/attachments/${large.id}`);
 }
 
-test("postgres: what a sender does costs the same whoever has blocked, left, muted or not joined", async (t) => {
+test("postgres: sending costs the same, whether others have blocked, left, muted or not joined", async (t) => {
   const counted = await startCounted(t);
   const bob = await person(counted.server, "bob");
   const talks = await startTalks(counted, bob);
@@ -126,7 +126,7 @@ test("postgres: what a sender does costs the same whoever has blocked, left, mut
   t.diagnostic(JSON.stringify(costs.get(talks[0]!)));
 });
 
-test("postgres: deleting a message for oneself takes as many round trips whoever else sees it", async (t) => {
+test("postgres: deleting a message for oneself takes equally many round trips, whoever else sees it", async (t) => {
   const counted = await startCounted(t);
   const { server, count } = counted;
   const bob = await person(server, "bob");

@@ -1,8 +1,8 @@
-// What Bob does on the servers of sharing-two-worlds.ts, and all that he can ask.
+// Bob's actions and requests on the servers of sharing-two-worlds.ts.
 import type { Act } from "./sharing-secrets.ts";
 import { type Answer, OTHERS, pick, type Request, type Twins } from "./sharing-two-worlds.ts";
 
-/** How often each is drawn. */
+/** How often to draw each. */
 export const ASKS = {
   ...{ send: 8, sendFiles: 6, upload: 8, uploadToMessage: 3, sendAgain: 2 },
   ...{ edit: 3, deleteMessage: 2, hideMessage: 10, rename: 2, deleteFile: 2, react: 3, unreact: 1 },
@@ -84,7 +84,10 @@ export async function doAsk(kind: Ask, twins: Twins, { who, target, spare }: Act
   return answer?.startsWith("2") ?? false;
 }
 
-/** Who adds a contact again sees whether the other has them, and had since: so only if that is the same on both servers. */
+/**
+ * Adding a contact again reveals whether the other has and had them since, so Bob does so only if that is equal on
+ * both servers.
+ */
 async function addContact(twins: Twins, name: string): Promise<Answer | undefined> {
   const [plain, hidden] = await Promise.all([twins.plain.contactOf(name), twins.hidden.contactOf(name)]);
   if (plain?.conversation_id !== hidden?.conversation_id) return undefined;
@@ -94,7 +97,7 @@ async function addContact(twins: Twins, name: string): Promise<Answer | undefine
 
 const get = (path: string): Request => ({ method: "GET", path });
 
-/** After each step: Bob's lists, and some of what he has met. */
+/** Reads Bob's lists after each step, and some of the things he has met. */
 export async function look(twins: Twins, { target, spare }: Act): Promise<void> {
   const message = twins.pick("msg", target);
   const file = twins.pick("att", spare);
@@ -118,7 +121,7 @@ async function openLink(twins: Twins, path: string | undefined, number: number):
   await twins.ask({ method, path: path + width, headers, isOpen: true });
 }
 
-/** All that ever was, in each way. */
+/** Reads everything that Bob has ever met, in every way. */
 export async function lookAtAll(twins: Twins): Promise<void> {
   const { known, links } = twins;
   const all = (kind: string) => known.get(kind) ?? [];

@@ -1,4 +1,4 @@
-// Contacts and blocks of a world of sharing-world.ts.
+// Contacts and blocks in a world of sharing-world.ts.
 import assert from "node:assert/strict";
 import type { Contact, User } from "./sharing-types.ts";
 import { type Page, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
@@ -19,7 +19,7 @@ export async function createContact(world: World, user: User, name: string, spar
   const answer = (await world.ask(user, "POST", "/v1/contacts", 201, fields)) as Shown;
   made.id = answer.id as string;
   user.events.push(`contact.created ${made.id}`);
-  // A conversation that is new to the model must be new to the server, too.
+  // A conversation new to the model must be new on the server.
   const known = model.conversations.some(({ id }) => id === answer.conversation_id);
   assert.equal(known, made.conversation.id !== "", "a conversation of its own, or the peer's");
   made.conversation.id ||= answer.conversation_id as string;
@@ -37,7 +37,7 @@ function checkContact({ model }: World, contact: Contact, shown: Shown): void {
     conversation_id: contact.conversation.id,
     created_at: Math.floor(contact.createdAt / 1000),
   });
-  // The newest is shown within two seconds; until then one before it, or nothing.
+  // The newest time appears within two seconds; until then an earlier one, or none.
   if (seen !== null) {
     const mayBeShown = model.presenceOf(contact);
     assert.ok(mayBeShown.includes(seen as number), `${seen} is none of ${mayBeShown}`);
@@ -80,7 +80,7 @@ export async function changeContact(
   if (status === 200) checkContact(world, contact, shown as Shown);
 }
 
-/** By name, whether that is a contact, a stranger or nobody. */
+/** By name: a contact, a stranger or nobody. */
 export async function changeBlocks(
   world: World,
   user: User,
@@ -110,7 +110,7 @@ export async function checkContacts(world: World, user: User, active: boolean | 
   for (const [i, contact] of wanted.entries()) checkContact(world, contact, data[i]!);
 }
 
-/** What is shown of each contact when all that was seen is written down. */
+/** Checks the presence of each contact after all activity is stored. */
 export async function checkPresence(world: World): Promise<void> {
   const { model } = world;
   const shownOf = (contact: Contact) => model.presenceOf(contact).at(-1) ?? null;
@@ -119,7 +119,7 @@ export async function checkPresence(world: World): Promise<void> {
     const { data } = (await world.ask(user, "GET", "/v1/contacts?limit=100", 200)) as Page;
     for (const contact of user.contacts.values()) {
       const seen = data.find(({ id }) => id === contact.id)!.last_active_at as number | null;
-      // Reading is being seen, and may have been written down already.
+      // Reading counts as activity, which may already be stored.
       if (seen !== before.get(contact.id)) assert.equal(seen, shownOf(contact), `presence of ${contact.id}`);
     }
   }

@@ -1,4 +1,4 @@
-// Uploads and messages while a member leaves or is erased: no row without its bytes, and no bytes without their row.
+// Uploads and messages while a member leaves or is erased: no row without bytes, and no bytes without a row.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { basename } from "node:path";
@@ -21,7 +21,7 @@ const SIZES = [10, 40_000, 100_000];
 
 interface Place {
   nodes: readonly [TestApp, TestApp];
-  /** The keys of all files in the store. */
+  /** Returns the keys of all files in the store. */
   stored(): Promise<string[]>;
 }
 
@@ -39,7 +39,7 @@ async function onPostgres(t: TestContext): Promise<Place> {
   return { nodes: [await node(), await node()], stored };
 }
 
-/** What one of the two does while both send: the contact or the user goes. */
+/** What one of the two does while both send: deletes the contact or the user. */
 const departures = {
   "the receiver deletes the contact": (node: TestApp, receiver: Person, id: string) =>
     leave(node, receiver, id),
@@ -61,7 +61,7 @@ function write(node: TestApp, who: Person, file: File, fields: object): Promise<
   return fetch(`${node.url}/v1/messages`, { method: "POST", headers: who.headers, body });
 }
 
-/** One that is crossed too often is refused whole, and asked for again. */
+/** Repeats an erasure that was refused for too many conflicts. */
 async function erase(node: TestApp, who: Person): Promise<void> {
   const erased = await eventually(() =>
     deleteUser(node.app.core, null, who.id).then(
@@ -76,7 +76,7 @@ async function erase(node: TestApp, who: Person): Promise<void> {
   assert.ok(erased);
 }
 
-/** Each finds rows that should not be there. */
+/** Each query finds rows that must not exist. */
 const WRONG = [
   `SELECT a.id FROM attachments a WHERE NOT EXISTS (SELECT 1 FROM grants g JOIN members m
      ON m.user_id = g.user_id AND m.conversation_id = a.conversation_id
@@ -104,7 +104,7 @@ async function rowsAreRight({ nodes: [node] }: Place): Promise<void> {
   for (const wrong of WRONG) assert.deepEqual(await node.app.core.db.all(raw(wrong)), [], wrong);
 }
 
-/** After the eraser has been at work: the store has the files of the rows, and no others. */
+/** Checks, once the eraser has run, that the store has exactly the files of the rows. */
 async function storeIsRight({ nodes: [node], stored }: Place): Promise<void> {
   const { db } = node.app.core;
   const known = async () => {
@@ -124,7 +124,7 @@ const engines = [
 ] as const;
 
 for (const [engine, start, skip] of engines) {
-  test(`${engine}: uploads while a member leaves or is erased keep rows and bytes together`, {
+  test(`${engine}: uploads while a member leaves or is erased keep rows and bytes consistent`, {
     skip,
   }, async (t) => {
     const place = await start(t);
@@ -136,7 +136,7 @@ for (const [engine, start, skip] of engines) {
       const toSender = await add(here, receiver, sender.name);
       const toReceiver = await add(here, sender, receiver.name);
       const [what, depart] = Object.entries(departures)[round % 4]!;
-      // Then nobody but the sender sees what comes.
+      // From then on only the sender sees new messages.
       if (round % 8 > 3) await send(here, receiver, "PUT", `/v1/contacts/${toSender.id}/block`);
       const files = SIZES.flatMap((size) => [randomBytes(size), randomBytes(size)]);
       const uploads = files.map(async (bytes, i) => {

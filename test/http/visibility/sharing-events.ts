@@ -1,5 +1,5 @@
-// Events of a world of sharing-world.ts: each user is given those of what the user saw, with what the user still sees, and
-// what a client makes of them is what the lists have.
+// Events in a world of sharing-world.ts: users get events of what they saw, in its current form, and a client that
+// applies them has what the lists have.
 import assert from "node:assert/strict";
 import { hasUnnumbered } from "../../../src/db/queries/events/events.ts";
 import { eventually } from "../../support/files-on-disk.ts";
@@ -11,7 +11,7 @@ import { reactionsFor, rebuildReaction, toSet } from "./sharing-reactions.ts";
 import type { User } from "./sharing-types.ts";
 import type { Page, Rebuilt, Shown, World } from "./sharing-world.ts";
 
-/** Those that came since the last time. */
+/** Checks the events since the last time. */
 export async function checkEvents(world: World): Promise<void> {
   const { db } = world.server.app.core;
   assert.ok(await eventually(async () => !(await hasUnnumbered(db))), "events wait for their numbers");
@@ -25,7 +25,7 @@ export async function checkEvents(world: World): Promise<void> {
   }
 }
 
-/** Of a reaction that of its message. */
+/** A reaction has the id of its message. */
 function idOf({ id, message_id }: Shown): unknown {
   return id ?? message_id;
 }
@@ -51,13 +51,13 @@ async function rebuild(world: World, user: User, events: readonly Shown[]): Prom
     if ("text" in payload) state.messages.get(id)?.set(payload.id as string, payload);
     else state.messages.get(id)?.delete(payload.id as string);
   }
-  // Whose reactions are shown has changed.
+  // The visible reactions have changed.
   if (user.blockChanges !== state.blockChanges)
     for (const id of state.messages.keys()) await readMessages(world, user, id, state);
   state.blockChanges = user.blockChanges;
 }
 
-/** What follows may have ended it again. */
+/** A later change may have removed it again. */
 async function readMessages(world: World, user: User, id: string, state: Rebuilt): Promise<void> {
   if (!world.model.conversationsOf(user).some((each) => each.id === id)) return;
   const found = await listMessages(world, user, id);
@@ -115,7 +115,7 @@ function checkRebuilt(world: World, user: User): void {
   checkRebuiltGroups(world, user);
 }
 
-/** The data without whom the system tells of: when a user is erased, no event says so. */
+/** Removes the user that a system message names: no event reports that a user was erased. */
 function withoutUser({ type, data }: Shown): unknown {
   if (type === "text" || data === null) return data;
   const { user: _, ...facts } = data as Shown;
@@ -125,7 +125,7 @@ function withoutUser({ type, data }: Shown): unknown {
 function checkRebuiltGroups(world: World, user: User): void {
   const { groups, members } = world.rebuilt.get(user)!;
   const seen = world.groups.seenBy(user);
-  // Members are counted from their events.
+  // A client counts members from their events.
   const shared = ({ member_count: _, ...rest }: Shown) => rest;
   assert.deepEqual(
     [...groups.values()].map(shared).sort(byNewest),
@@ -156,7 +156,7 @@ async function readEvents(world: World, user: User): Promise<Shown[]> {
   }
 }
 
-/** What is told of a message, a file or a group is what its recipient sees now, or no more than its id. */
+/** Checks that an event has its subject as its recipient sees it now, or only its id. */
 function checkPayload(world: World, user: User, event: Shown): void {
   const { model } = world;
   const payload = event.payload as Shown;

@@ -1,4 +1,4 @@
-// Files of a world of sharing-world.ts.
+// Files in a world of sharing-world.ts.
 import assert from "node:assert/strict";
 import { sql } from "../../../src/db/sql.ts";
 import { eventually } from "../../support/files-on-disk.ts";
@@ -6,7 +6,7 @@ import { seesFile } from "./sharing-model.ts";
 import type { Content, Conversation, Message, SentFile, User } from "./sharing-types.ts";
 import { type Page, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
 
-/** Most are kept in the database, some in the store. */
+/** Most are small enough for the database, some go to the store. */
 export function newFile({ model }: World, nth: number, spare: number): Content["files"][number] {
   const name = `f ${model.files.length + nth}`;
   return { filename: name, content: `${name} `.padEnd(spare % 8 === 7 ? 40_000 : (spare % 100) * 20, "x") };
@@ -38,13 +38,13 @@ export async function upload(
   world.model.publish(message, "attachment.created", sent!.id);
 }
 
-/** Enters what the server has made of a file. */
+/** Records what the server returned for a file. */
 export function enterFile(user: User, file: SentFile, shown: Shown): void {
   file.id = shown.id as string;
   checkFile(user, file, shown);
 }
 
-/** Only to a message of one's own, in a conversation that one is in. */
+/** Only to one's own message, in a conversation one is in. */
 export async function uploadToMessage(
   world: World,
   user: User,
@@ -106,13 +106,13 @@ export async function readFile(
   }
 }
 
-/** Anyone with the link can read, as long as its user sees the file, whoever else does. */
+/** Checks that anyone with the link can read exactly while its user sees the file. */
 export async function openLinks(_: World, file: SentFile | undefined): Promise<void> {
   for (const [user, link] of file?.links ?? [])
     await checkBytes(link, seesFile(user, file) ? file : undefined, {});
 }
 
-/** Of one conversation, or of all that the user sees. */
+/** Of one conversation, or all that the user sees. */
 export async function checkFiles(world: World, user: User, conversation?: Conversation): Promise<void> {
   const path = `/v1/attachments?limit=100${conversation ? `&conversation_id=${conversation.id}` : ""}`;
   if (conversation && !conversation.seats.has(user)) {
@@ -160,7 +160,7 @@ export function checkFile(user: User, file: SentFile, shown: Shown): void {
   assert.equal(decodeURIComponent(pathname), `/files/${file.id}/${file.filename}`);
 }
 
-/** Undefined: it must be gone, or not be shown. An address with a former name leads to the present one. */
+/** Checks the bytes behind a URL; undefined: it must be gone. A URL with a former name redirects to the current one. */
 async function checkBytes(address: string, file: SentFile | undefined, headers: Record<string, string>) {
   const answer = await fetch(address, { headers, redirect: "manual" });
   const text = await answer.text();

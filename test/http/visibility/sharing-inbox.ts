@@ -1,4 +1,4 @@
-// The inbox of a world of sharing-world.ts: settings, read positions and counts.
+// The inbox in a world of sharing-world.ts: settings, read positions and counts.
 import assert from "node:assert/strict";
 import { checkMessage } from "./sharing-messages.ts";
 import type { Conversation, User } from "./sharing-types.ts";
@@ -33,7 +33,7 @@ export async function updateSettings(
   const path = `/v1/conversations/${conversation?.id ?? `cnv_${UNKNOWN}`}`;
   const isOn = spare % 2 === 0;
   const now = Math.floor(world.clock.now / 1000);
-  // Some end within the world.
+  // Some mutes end within the run.
   const mutedUntil = spare % 4 === 3 ? null : now + (spare % 300);
   const body = [{ is_pinned: isOn }, { is_archived: isOn }, { muted_until: mutedUntil }][spare % 3]!;
   const seat = conversation?.seats.get(user);
@@ -61,7 +61,7 @@ export async function readConversation(world: World, user: User, conversation: C
   else checkConversation(world, user, conversation, (await world.ask(user, "GET", path, 200)) as Shown);
 }
 
-/** Whole, by pages in both directions, and by each filter. */
+/** Checks the whole inbox, by pages in both directions, and with each filter. */
 export async function checkInbox(world: World, user: User): Promise<void> {
   const { model } = world;
   const inbox = model.inboxOf(user);
@@ -99,7 +99,7 @@ export async function checkInbox(world: World, user: User): Promise<void> {
   assert.equal(me.unread_conversations, counted.length, `badge of ${user.name}`);
 }
 
-/** All pages, most recent activity first. */
+/** Returns all pages, most recent activity first. */
 async function walk(world: World, user: User, query: string, cursor: string): Promise<Shown[]> {
   const found: Shown[] = [];
   const isUp = cursor === "ending_before";
@@ -121,7 +121,7 @@ function checkConversation(world: World, user: User, conversation: Conversation,
   const contact = model.contactOf(user, conversation);
   const peer = contact && model.openPeer(contact)?.owner;
   const disclosed = peer && conversation.seats.get(peer)!.disclosed;
-  // What came before the user joined is not shown, nor how far anybody has read it.
+  // Read positions before the user joined are not shown.
   const isKnown = disclosed && conversation.messages.indexOf(disclosed) >= seat.since;
   assert.deepEqual(rest, {
     id: conversation.id,

@@ -1,4 +1,4 @@
-// Messages of a world of sharing-world.ts.
+// Messages in a world of sharing-world.ts.
 import assert from "node:assert/strict";
 import { systemData } from "./group-operations.ts";
 import { checkFile, enterFile, newFile } from "./sharing-files.ts";
@@ -28,7 +28,7 @@ export async function sendMessage(
   }
 }
 
-/** A contact who has left still counts, so that nobody learns of it. */
+/** A contact who has left still counts, so that nobody notices. */
 function mayMention({ model }: World, { seats, left, group }: Conversation, user: User): boolean {
   return seats.has(user) || (!group && left.has(user) && model.users.get(user.name) === user);
 }
@@ -58,7 +58,7 @@ async function send(
   assert.deepEqual(await world.ask(user, "POST", "/v1/messages", 201, fields, headers), shown);
 }
 
-/** A retry makes no second message, and does not bring back one that is gone. */
+/** A retry makes no second message and does not restore a deleted one. */
 export async function sendAgain(world: World, user: User, target: number): Promise<void> {
   const own = [...world.keyed].filter(([{ sender }]) => sender === user);
   const [message, sent] = oneOf(own, target) ?? [];
@@ -160,7 +160,7 @@ export async function deleteMessage(world: World, user: User, message: Message |
   }
 }
 
-/** For themselves alone, whoever has sent it. */
+/** Deletes a message for this user only. */
 export async function hideMessage(world: World, user: User, message: Message | undefined): Promise<void> {
   const path = `/v1/messages/${message?.id ?? `msg_${UNKNOWN}`}?for=me`;
   if (!message?.seenBy.has(user)) {
@@ -198,12 +198,12 @@ export async function checkMessages(world: World, user: User, conversation: Conv
   assert.deepEqual(up, down);
 }
 
-/** All that the user sees of the conversation. */
+/** Returns all messages that the user sees of the conversation. */
 export function listMessages(world: World, user: User, conversation: string): Promise<Shown[]> {
   return walk(world, user, `/v1/messages?limit=100&conversation_id=${conversation}`, "starting_after", 100);
 }
 
-/** All pages, newest first. */
+/** Returns all pages, newest first. */
 export async function walk(
   world: World,
   user: User,

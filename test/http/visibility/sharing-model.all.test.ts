@@ -1,4 +1,4 @@
-// Whatever three users do in whatever order, the service answers as the model of docs/sharing.md does, and keeps nothing
+// Three users do anything in any order. The service answers like the model of docs/sharing.md, and stores nothing
 // that the model does not know.
 import { test } from "node:test";
 import { operationsOf, WEIGHTS } from "./sharing-operations.ts";
@@ -14,7 +14,7 @@ const WORLDS = {
 };
 
 for (const engine of ["sqlite", "postgres"]) {
-  test(`${engine}: what three users share is what the rules say`, { timeout: TEST_MS }, (t) =>
+  test(`${engine}: what three users share matches the model`, { timeout: TEST_MS }, (t) =>
     runWorlds(t, engine, WORLDS),
   );
 }

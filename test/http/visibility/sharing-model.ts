@@ -1,5 +1,5 @@
-// The rules of docs/sharing.md as a few sets, written without a look at how the service stores them: what a server answers
-// is compared with what this says. Ids are the server's; the driver of both enters them here.
+// The rules of docs/sharing.md as a few sets, written independently of how the service stores them: the tests compare
+// the server's answers with this model. Ids are the server's; the driver records them here.
 
 import type {
   Contact,
@@ -12,21 +12,21 @@ import type {
   User,
 } from "./sharing-types.ts";
 
-/** How long messages may still have been meant for an erased user. */
+/** How long after an erasure messages may still have been meant for the erased user. */
 const GRACE_MS = 60_000;
 
 export class Model {
-  /** Those who are there, by name. */
+  /** Existing users, by name. */
   readonly users = new Map<string, User>();
-  /** All that ever were, also those that are gone. */
+  /** All users ever, also erased ones. */
   readonly everyone: User[] = [];
   readonly conversations: Conversation[] = [];
   readonly contacts: Contact[] = [];
-  /** All that ever were. */
+  /** All groups ever. */
   readonly groups: Group[] = [];
   readonly messages: Message[] = [];
   readonly files: SentFile[] = [];
-  /** How often what makes the rules hard came about. */
+  /** How often the difficult cases occurred. */
   readonly met = {
     joined: 0,
     missed: 0,
@@ -40,7 +40,7 @@ export class Model {
     reacted: 0,
     concealed: 0,
   };
-  /** When the last user of a name was erased, milliseconds. */
+  /** When the last user of a name was erased, in milliseconds. */
   readonly #erased = new Map<string, number>();
 
   makeUser(name: string, at: number): User {
@@ -65,7 +65,7 @@ export class Model {
       for (const emoji of [...message.reactions.keys()]) this.#removeReaction(user, message, emoji);
   }
 
-  /** Undefined if the user has a contact of that name. The conversation has an id if it was there before. */
+  /** Returns undefined if the user already has a contact of that name. An existing conversation has its id. */
   addContact(user: User, username: string, blocked: boolean, at: number): Contact | undefined {
     const key = username.toLowerCase();
     if (user.contacts.has(key)) return undefined;
@@ -84,7 +84,7 @@ export class Model {
     if (!user.blocks.has(name)) user.blocks.set(name, at);
   }
 
-  /** What the other sent while blocked is never received. */
+  /** Messages sent while blocked are never received. */
   unblock(user: User, name: string): void {
     const since = user.blocks.get(name);
     user.blockChanges++;
@@ -112,11 +112,11 @@ export class Model {
     return seat;
   }
 
-  /** What waits for a new member is received, unless the user was there before, or has or had blocked whoever sent it. */
+  /** A new member receives what waits, unless they were there before, or block or blocked the sender. */
   #join(user: User, conversation: Conversation, isDeaf: boolean, at: number): void {
     const { messages } = conversation;
     const seat = this.sit(user, conversation, null, at);
-    // What came until a minute after the last user of this name was erased may have been meant for that one.
+    // Messages until a minute after the last user of this name was erased may have been meant for that user.
     const meantFrom = (this.#erased.get(user.name) ?? Number.NEGATIVE_INFINITY) + GRACE_MS;
     const isAway = conversation.left.has(user) || isDeaf;
     seat.since = messages.filter(({ createdAt }) => isAway || createdAt <= meantFrom).length;
@@ -131,13 +131,13 @@ export class Model {
     else if (messages.slice(0, seat.since).some(isThere)) this.met.missed++;
   }
 
-  /** The contact that the user of that name has of this one. */
+  /** Returns the contact by which the user of that name has this one. */
   contactOfPeer(user: User, name: string): Contact | undefined {
     const other = this.users.get(name);
     return other === user ? undefined : other?.contacts.get(user.name);
   }
 
-  /** That contact, if its owner lets this one know when the owner was active, and how far the owner has read. */
+  /** Returns that contact if its owner shows this user their activity and read position. */
   openPeer(contact: Contact): Contact | undefined {
     const theirs = this.contactOfPeer(contact.owner, contact.username.toLowerCase());
     return theirs && !this.isBlocked(theirs) ? theirs : undefined;
@@ -147,7 +147,7 @@ export class Model {
     return [...user.contacts.values()].find((contact) => contact.conversation === conversation);
   }
 
-  /** Whether a user of that name was ever in the conversation, other than its owner. */
+  /** Reports whether a user of that name, other than the owner, was ever in the conversation. */
   hasJoined({ owner, conversation }: Contact): boolean {
     return [...conversation.joined].some((user) => user !== owner);
   }
@@ -173,7 +173,7 @@ export class Model {
     }
   }
 
-  /** Only from a member. Ids and links are still to be entered. */
+  /** Requires a member. Ids and links are recorded later. */
   send(sender: User, conversation: Conversation, content: Content, at: number): Message {
     const isDeaf = (member: User) => member !== sender && member.blocks.has(sender.name);
     const seenBy = new Set([...conversation.seats.keys()].filter((member) => !isDeaf(member)));
@@ -198,12 +198,12 @@ export class Model {
     return sent;
   }
 
-  /** Everybody who sees the message gets this event. */
+  /** Publishes an event to everybody who sees the message. */
   publish(message: Message, type: string, id: string, to: Iterable<User> = message.seenBy): void {
     for (const user of to) user.events.push(`${type} ${id}`);
   }
 
-  /** Those who have blocked the sender since lose the message, instead of receiving what changes in it. */
+  /** Users who have blocked the sender since lose the message instead of receiving the change. */
   #change(message: Message): void {
     const { sender } = message;
     const deaf = [...message.seenBy].filter((user) => user !== sender && user.blocks.has(sender.name));
@@ -219,7 +219,7 @@ export class Model {
     for (const file of message.files) this.publish(message, "attachment.deleted", file.id, users);
   }
 
-  /** Only by the sender. Undefined leaves it as it is. */
+  /** Requires the sender. Undefined leaves a field unchanged. */
   edit(message: Message, text: string | null | undefined, data: object | null | undefined, at: number): void {
     const wanted = {
       text: text === undefined ? message.text : text,
@@ -249,14 +249,14 @@ export class Model {
     message.seenBy.clear();
   }
 
-  /** For this user alone; others go on seeing it. */
+  /** Only for this user; others still see it. */
   hide(user: User, message: Message): void {
     this.#publishDeleted(message, [user]);
     message.seenBy.delete(user);
     this.met[isThere(message) ? "forMe" : "unseen"]++;
   }
 
-  /** Whether the reader is shown what the user reacts with. */
+  /** Reports whether the reader sees the user's reactions. */
   showsReactions(user: User, reader: User): boolean {
     return user === reader || !reader.blocks.has(user.name);
   }
@@ -299,7 +299,7 @@ export class Model {
     this.publish(message, "message.updated", message.id);
   }
 
-  /** Up to a message that came after what the member may see. Positions never go back. */
+  /** Up to a message visible to the member. Positions never move back. */
   read(user: User, message: Message, isPrivate: boolean): void {
     const { conversation } = message;
     const seat = conversation.seats.get(user)!;
@@ -349,7 +349,7 @@ export class Model {
     return own.reduce((sum, file) => sum + file.content.length, 0);
   }
 
-  /** All that may be shown as the time when the contact was last active, in seconds; the newest last. Empty: nothing. */
+  /** Returns all times that may be shown as the contact's last activity, in seconds, the newest last; empty: none. */
   presenceOf(contact: Contact): number[] {
     const theirs = this.openPeer(contact);
     if (!theirs) return [];
@@ -362,7 +362,7 @@ export function isThere(message: Message): boolean {
   return message.seenBy.size > 0;
 }
 
-/** Whether the file is there for anybody. */
+/** Reports whether anybody sees the file. */
 export function isFileThere(file: SentFile): boolean {
   return isThere(file.message) && file.message.files.includes(file);
 }
@@ -371,7 +371,7 @@ export function seesFile(user: User, file: SentFile | undefined): file is SentFi
   return file?.message.seenBy.has(user) === true && isFileThere(file);
 }
 
-/** Whether the first was sent after the second, in the same conversation. */
+/** Reports whether the first was sent after the second, in the same conversation. */
 function isLater(message: Message, than: Message | null): boolean {
   const { messages } = message.conversation;
   return than === null || messages.indexOf(message) > messages.indexOf(than);

@@ -1,4 +1,4 @@
-// The operations of a world of sharing-world.ts, and the comparison of all that its users see.
+// The operations of a world of sharing-world.ts, and the comparison of everything that its users see.
 import fc from "fast-check";
 import type { View } from "./group-model.ts";
 import {
@@ -40,7 +40,7 @@ import { checkSearch } from "./sharing-search.ts";
 import type { Group, Message, User } from "./sharing-types.ts";
 import { oneOf, type World } from "./sharing-world.ts";
 
-/** How often each is drawn. */
+/** How often to draw each. */
 export const WEIGHTS = {
   addContact: 16,
   removeContact: 4,
@@ -86,7 +86,7 @@ export const WEIGHTS = {
 };
 type Kind = keyof typeof WEIGHTS;
 
-/** Numbers choose among what is there when the operation comes: so any part of a sequence is a sequence. */
+/** Numbers select among what exists at the time of the operation, so any part of a sequence is a valid sequence. */
 export interface Operation {
   kind: Kind;
   who: number;
@@ -105,7 +105,7 @@ export function operationsOf(users: number, weights: Record<Kind, number>): fc.A
   });
 }
 
-/** Whatever is done, those who see an invitation, another inviter or no invitation any more by that get an event. */
+/** After any operation, users who gain, lose or change a visible invitation get an event. */
 export async function perform(world: World, operation: Operation): Promise<void> {
   const { groups, model } = world;
   const seen = () =>
@@ -143,7 +143,7 @@ async function performOne(world: World, operation: Operation): Promise<void> {
   if (user) return performAs(world, user, kind, target, spare);
   const erased = world.model.everyone.findLast((each) => each.name === name)!;
   await world.refused(erased, "GET", "/v1/me", 401, "invalid_token");
-  // Another one of that name comes, now or a few operations later.
+  // Another user of that name appears, now or a few operations later.
   if (spare % 2) await world.make(name);
 }
 
@@ -153,18 +153,18 @@ async function eraseUser(world: World, user: User): Promise<void> {
   enterEvents(world);
 }
 
-/** Who can do that in a group. */
+/** Who can do an operation in a group. */
 const ABLE: Partial<Record<Kind, View>> = {
   ...{ joinGroup: "invited", inviteMember: "admin", setRole: "admin", removeMember: "admin" },
 };
 
-/** What everybody does who sees a message. */
+/** Actions open to everybody who sees a message. */
 const BY_ALL: readonly Kind[] = ["readMessage", "readFile", "download", "react", "unreact", "hideMessage"];
 
-/** Changes of messages, and of their files. */
+/** Changes of messages and of their files. */
 const CHANGES: readonly Kind[] = ["edit", "uploadToMessage", "rename"];
 
-/** Mostly somebody who can do that in a group, and often somebody whose change makes another one lose a message. */
+/** Mostly picks a user who may do the operation, and often one whose change makes another user lose a message. */
 function actorOf({ groups, model, names }: World, { kind, who, spare, target }: Operation): User | undefined {
   const user = model.users.get(names[who]!);
   const wanted = ABLE[kind];
@@ -236,7 +236,7 @@ function performInGroup(
   return undefined;
 }
 
-/** Often without what somebody has sent. */
+/** Often joins without the messages of a blocked sender. */
 async function joinWithBlock(world: World, user: User, group: Group | undefined, spare: number) {
   const senders = group && world.groups.view(user, group) ? world.groups.sendersBefore(user, group) : [];
   if (senders.length > 0 && spare % 2) await changeBlocks(world, user, oneOf(senders, spare)!, "blockName");
@@ -270,12 +270,12 @@ function performOn(
   return undefined;
 }
 
-/** Whether somebody who sees the message has blocked its sender. */
+/** Reports whether somebody who sees the message has blocked its sender. */
 function isUnwanted({ sender, seenBy }: Message): boolean {
   return seenBy.has(sender) && [...seenBy].some((user) => user.blocks.has(sender.name));
 }
 
-/** Names of those whose messages the user sees. */
+/** Returns the names of users whose messages the user sees. */
 function sendersTo({ model }: World, user: User): string[] {
   const seen = model.messages.filter(
     ({ type, sender, seenBy }) => type === "text" && sender !== user && seenBy.has(user),
@@ -283,7 +283,7 @@ function sendersTo({ model }: World, user: User): string[] {
   return seen.map(({ sender }) => sender.name);
 }
 
-/** Often one that makes a difference, now and then the user's own. */
+/** Often returns a name that makes a difference, now and then the user's own. */
 function otherName(world: World, user: User, kind: Kind, target: number): string {
   const { names, model, groups } = world;
   const others = names.filter((name) => name !== user.name);
@@ -312,7 +312,7 @@ export async function checkLists(world: World): Promise<void> {
   }
 }
 
-/** Asks each user for everything that ever was, in each way. */
+/** Requests everything that ever existed as each user, in each way. */
 export async function checkEach(world: World): Promise<void> {
   const { model } = world;
   for (const user of model.users.values()) {
@@ -334,7 +334,7 @@ export async function checkEach(world: World): Promise<void> {
   }
 }
 
-/** Mostly one of the user's own, now and then any that ever was. */
+/** Mostly picks one of the user's own, now and then any that ever existed. */
 function pick<T>(own: readonly T[], all: readonly T[], target: number, spare: number): T | undefined {
   const at = target % (own.length + 1);
   return at < own.length ? own[at] : oneOf(all, spare);

@@ -1,4 +1,4 @@
-// Many send at once through nodes whose clocks are far apart: who polls gets each message once, in one order.
+// Many users send at once through nodes whose clocks differ: a polling client gets each message once, in one order.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { startOn, type TestApp, testConfig } from "../../support/app.ts";
@@ -7,7 +7,7 @@ import { add, type Person, person, read, say, send } from "../../support/people.
 import { scaled } from "../../support/scale.ts";
 
 const SENDERS = 50;
-/** Of each sender, one after the other. */
+/** Per sender, one after the other. */
 const MESSAGES = scaled(4, 40);
 const APART_MS = 60_000;
 
@@ -19,7 +19,7 @@ interface Message {
 
 interface Nodes {
   nodes: readonly TestApp[];
-  /** Moves the clock of the node, back as well. */
+  /** Moves the clock of a node, also backwards. */
   step(node: number, ms: number): void;
 }
 
@@ -42,7 +42,7 @@ async function start(t: TestContext, engine: string): Promise<Nodes> {
 
 const textOf = (sender: number, nth: number) => `${sender} ${nth}`;
 
-/** Asks for what is newer than the last message that it knows, until it knows so many. */
+/** Polls for messages newer than the last known one, until it has this many. */
 async function poll(node: TestApp, who: Person, conversation: string, wanted: number): Promise<Message[]> {
   const known: Message[] = [];
   let last = "msg_00000000000000000000000000";
@@ -56,7 +56,7 @@ async function poll(node: TestApp, who: Person, conversation: string, wanted: nu
 }
 
 for (const engine of ["sqlite", "postgres"]) {
-  test(`${engine}: ${SENDERS} senders, clocks a minute apart and going back: one order, each message once`, async (t) => {
+  test(`${engine}: ${SENDERS} senders with clocks a minute apart and stepping back: one order, each message once`, async (t) => {
     const { nodes, step } = await start(t, engine);
     const [ann, bob] = [await person(nodes[0]!, "ann"), await person(nodes[0]!, "bob")];
     const { conversation_id: id } = await add(nodes[0]!, ann, "bob");

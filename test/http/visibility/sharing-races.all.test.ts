@@ -1,4 +1,4 @@
-// Two users, or one user many times over, at the same moment: on SQLite, and over two nodes of one PostgreSQL.
+// Two users, or one user many times, at the same moment: on SQLite, and on two nodes of one PostgreSQL.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -32,7 +32,7 @@ type Nodes = readonly [TestApp, TestApp];
 
 const QUOTA = { userQuotaBytes: 3 * FILE_BYTES };
 
-/** SQLite has one server, which stands for both. On PostgreSQL two nodes share a store only where one is given. */
+/** SQLite has one server, used as both nodes. On PostgreSQL, two nodes share a store only if one is given. */
 async function start(
   t: TestContext,
   engine: string,
@@ -60,7 +60,7 @@ async function contactsOf(node: TestApp, who: Person): Promise<Contact[]> {
   return (await read<{ data: Contact[] }>(send(node, who, "GET", "/v1/contacts"), 200)).data;
 }
 
-/** Each contact's conversation has its owner for a member, nobody is in another one, and peers are in the same one. */
+/** Checks that each contact's owner is in its conversation and nobody else is, and that peers share one. */
 async function areConsistent(node: TestApp, users: readonly Person[]): Promise<void> {
   const { db } = node.app.core;
   const conversations: string[] = [];
@@ -79,7 +79,7 @@ async function areConsistent(node: TestApp, users: readonly Person[]): Promise<v
 }
 
 for (const engine of ["sqlite", "postgres"]) {
-  test(`${engine}: two who add each other at the same moment share one conversation`, async (t) => {
+  test(`${engine}: two users who add each other at once share one conversation`, async (t) => {
     const nodes = await start(t, engine);
     for (let round = 0; round < PAIR_ROUNDS; round++) {
       const [ann, bob] = await pair(nodes);
@@ -91,7 +91,7 @@ for (const engine of ["sqlite", "postgres"]) {
     }
   });
 
-  test(`${engine}: one adds the other, who deletes the one at the same moment`, async (t) => {
+  test(`${engine}: one user adds the other, who deletes them at the same moment`, async (t) => {
     const nodes = await start(t, engine);
     const met = { joined: 0, begun: 0 };
     for (let round = 0; round < PAIR_ROUNDS; round++) {
@@ -103,7 +103,7 @@ for (const engine of ["sqlite", "postgres"]) {
         after(Math.floor(round / 3) % 3, () => send(nodes[1], bob, "DELETE", `/v1/contacts/${toAnn.id}`)),
       ]);
       assert.equal(gone.status, 204);
-      // Either she came first, and keeps what he had sent, or he had left, and it was gone.
+      // Either she was first and keeps what he had sent, or he had left and it was gone.
       const joined = toBob.conversation_id === toAnn.conversation_id;
       met[joined ? "joined" : "begun"]++;
       assert.deepEqual(
@@ -118,7 +118,7 @@ for (const engine of ["sqlite", "postgres"]) {
     t.diagnostic(JSON.stringify(met));
   });
 
-  test(`${engine}: of ${CROWD} uploads at once with room for three, three are taken`, async (t) => {
+  test(`${engine}: of ${CROWD} concurrent uploads with room for three, three succeed`, async (t) => {
     const nodes = await start(t, engine, QUOTA);
     for (let round = 0; round < CROWD_ROUNDS; round++) {
       const [ann] = await pair(nodes);
@@ -135,7 +135,7 @@ for (const engine of ["sqlite", "postgres"]) {
     }
   });
 
-  test(`${engine}: ${CROWD} times the same request with the same key at once do it once`, async (t) => {
+  test(`${engine}: ${CROWD} concurrent requests with the same key take effect once`, async (t) => {
     const nodes = await start(t, engine);
     const statuses: Record<string, number> = {};
     for (let round = 0; round < CROWD_ROUNDS; round++) {
@@ -160,7 +160,7 @@ for (const engine of ["sqlite", "postgres"]) {
   });
 }
 
-/** So that now the one is first, now the other. */
+/** Alternates which of the two is first. */
 function after<T>(ms: number, ask: () => Promise<T>): Promise<T> {
   return ms === 0 ? ask() : sleep(ms).then(ask);
 }
@@ -186,7 +186,7 @@ function announced(node: TestApp, who: Person, headers: Record<string, string> =
   return upload(node.url, asked, new File([Buffer.alloc(FILE_BYTES)], "a"));
 }
 
-/** With a body whose length is not announced. */
+/** Sends a body without Content-Length. */
 async function streamed(node: TestApp, who: Person): Promise<Response> {
   const form = new FormData();
   form.set("file", new File([Buffer.alloc(FILE_BYTES)], "a"));

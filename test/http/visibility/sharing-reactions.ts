@@ -1,8 +1,9 @@
-// Reactions of a world of sharing-world.ts: who may react, what each reader sees, and what a client makes of the events.
+// Reactions in a world of sharing-world.ts: who may react, what each reader sees, and what a client builds from
+// events.
 import type { Message, User } from "./sharing-types.ts";
 import { oneOf, type Rebuilt, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
 
-/** So few that users often react with the same. */
+/** Few, so that users often react with the same one. */
 const EMOJI = ["👍", "❤️", "/"];
 
 export async function changeReaction(
@@ -24,7 +25,7 @@ export async function changeReaction(
   await world.ask(user, method, path, 204);
 }
 
-/** `reactions` of the message, as the reader sees them. */
+/** Returns `reactions` of the message as the reader sees them. */
 export function reactionsFor(world: World, reader: User, { reactions }: Message): object[] {
   const shown = [...reactions].map(([emoji, users]) => {
     const user_ids = users.filter((user) => world.model.showsReactions(user, reader)).map(({ id }) => id);
@@ -38,16 +39,16 @@ interface Reaction {
   user_ids: string[];
 }
 
-/** In an order of their own: events may come after what they tell of was shown. */
+/** Sorts reactions, because an event may come after its change was already visible. */
 export function toSet(world: World, reactions: unknown): string[] {
   const known = new Set([...world.model.users.values()].map(({ id }) => id));
-  // When a user is erased, no event says so.
+  // No event reports that a user was erased.
   return (reactions as Reaction[])
     .flatMap(({ emoji, user_ids }) => user_ids.filter((id) => known.has(id)).map((id) => `${emoji} ${id}`))
     .sort();
 }
 
-/** Enters what an event tells of a reaction; only ids if its reader does not see it. */
+/** Applies the event of a reaction; it has only ids if its reader does not see the reaction. */
 export function rebuildReaction(event: Shown, { messages }: Rebuilt): void {
   const { message_id, emoji, user_id } = event.payload as Record<string, string>;
   const message = messages.get(event.conversation_id as string)?.get(message_id!);

@@ -1,4 +1,4 @@
-// What the service keeps, compared with what the model of docs/sharing.md knows.
+// Compares the stored rows with the model of docs/sharing.md.
 import assert from "node:assert/strict";
 import { INDEXED_AT_ONCE } from "../../../src/core/search/search.ts";
 import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
@@ -10,7 +10,7 @@ import { columnOf, findIndexProblems } from "../../support/search-index.ts";
 import { isFileThere, isThere, Model, seesFile } from "./sharing-model.ts";
 import type { Message } from "./sharing-types.ts";
 
-/** Up to here a file is kept in the database. */
+/** Files up to this size are kept in the database. */
 const SMALL = 32 * 1024;
 
 /** By the SQL that reads them. */
@@ -100,7 +100,7 @@ function rowsOf(model: Model): Rows {
   };
 }
 
-/** The rows of these models are all that is there of theirs; of others there may be more. */
+/** Checks that the rows of these models are complete; other models may have further rows. */
 export async function checkRows(server: TestApp, models: readonly Model[]): Promise<void> {
   const ours = new Set(
     models.flatMap(({ everyone, conversations, messages, files, groups }) =>
@@ -151,7 +151,7 @@ const EMPTIED = [
   "outbox",
 ];
 
-/** What is there although every user was erased. */
+/** Returns the rows that remain although every user was erased. */
 export async function leftOver(server: TestApp): Promise<string[]> {
   const { db } = server.app.core;
   const hasRows = async (table: string) =>

@@ -1,4 +1,4 @@
-// One case for each rule of who sees what, of docs/sharing.md; sharing-model.test.ts has all that come of them.
+// One case for each rule of docs/sharing.md on who sees what. sharing-model tests their combinations.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -36,7 +36,7 @@ interface Pair {
   toBob: Contact;
   /** Bob's contact. */
   toAnn: Contact;
-  /** The conversation of both. */
+  /** Their conversation. */
   id: string;
 }
 
@@ -79,7 +79,7 @@ async function markRead(server: TestApp, who: Person, id: string, body: object):
   assert.equal((await send(server, who, "PUT", `/v1/conversations/${id}/read`, body)).status, 204);
 }
 
-test("a user who joins again sees nothing from before, not even their own", async (t) => {
+test("a user who joins again sees nothing from before, not even their own messages", async (t) => {
   const { server, ann, bob, toBob, id } = await pair(t);
   const own = await write(server, ann, id, "hers");
   await write(server, bob, id, "his");
@@ -102,7 +102,7 @@ async function withheldRuns(server: TestApp): Promise<number> {
   return (await server.app.core.db.all(sql`SELECT from_id FROM withheld`)).length;
 }
 
-test("a user who adds somebody with a block receives nothing that waited, then or later", async (t) => {
+test("a user who adds a contact with a block never receives waiting messages", async (t) => {
   const server = await startApp(t);
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const { conversation_id: id } = await add(server, bob, "ann");
@@ -115,7 +115,7 @@ test("a user who adds somebody with a block receives nothing that waited, then o
   assert.deepEqual(await texts(server, ann, id), []);
 });
 
-test("what somebody sends while blocked by name is not received by adding them", async (t) => {
+test("messages sent while blocked by name are not received on adding the sender", async (t) => {
   const server = await startApp(t);
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const { conversation_id: id } = await add(server, bob, "ann");
@@ -128,7 +128,7 @@ test("what somebody sends while blocked by name is not received by adding them",
   assert.deepEqual(await texts(server, ann, id), ["after", "before the block"]);
 });
 
-test("what somebody sends while blocked by name is not received later, however often the block ended", async (t) => {
+test("messages sent while blocked by name are never received later, however often the block ends", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, {}, { clock: () => ++now });
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
@@ -146,7 +146,7 @@ test("what somebody sends while blocked by name is not received later, however o
   assert.deepEqual(await orphans(server), []);
 });
 
-test("what was withheld from somebody who never joined is erased with the conversation, or with that user", async (t) => {
+test("messages withheld from a user who never joined are erased with the conversation or the user", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, {}, { clock: () => ++now });
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
@@ -166,7 +166,7 @@ test("what was withheld from somebody who never joined is erased with the conver
   assert.equal(await withheldRuns(server), 0);
 });
 
-test("a block outlives the contact, and adding it again lifts the block", async (t) => {
+test("a block outlives the contact, and adding the contact again lifts it", async (t) => {
   const { server, ann, bob, toBob, id } = await pair(t);
   assert.equal((await send(server, ann, "PUT", `/v1/contacts/${toBob.id}/block`)).status, 204);
   assert.equal((await send(server, ann, "DELETE", `/v1/contacts/${toBob.id}`)).status, 204);
@@ -180,7 +180,7 @@ test("a block outlives the contact, and adding it again lifts the block", async 
   assert.deepEqual(await texts(server, ann, id), ["heard again"]);
 });
 
-test("unblocking somebody who is no contact shows them nothing", async (t) => {
+test("unblocking a user who is no contact reveals nothing to them", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, {}, { clock: () => now });
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
@@ -196,7 +196,7 @@ test("unblocking somebody who is no contact shows them nothing", async (t) => {
   assert.equal(shown.last_active_at, null);
 });
 
-test("a user of an erased user's name sees what came a minute after, and all since joining", async (t) => {
+test("a user with an erased user's name sees messages from a minute later on, and all since joining", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const { server, ann, bob, id } = await pair(t, () => now);
   await write(server, ann, id, "for the first bob");
@@ -216,7 +216,7 @@ test("a user of an erased user's name sees what came a minute after, and all sin
   assert.deepEqual(await texts(server, third, id), ["from the third bob"]);
 });
 
-/** What a blocked sender can change of a message with one file. */
+/** How a blocked sender can change a message with one file. */
 const CHANGES = {
   edits: (server: TestApp, who: Person, message: string) =>
     send(server, who, "PUT", `/v1/messages/${message}`, { text: "edited" }),
@@ -245,7 +245,7 @@ for (const [what, change] of Object.entries(CHANGES)) {
   });
 }
 
-test("a grant lists a file, and is no permission", async (t) => {
+test("a grant lists a file and gives no further permission", async (t) => {
   const { server, ann, bob, toBob, id } = await pair(t);
   assert.equal((await send(server, ann, "PUT", `/v1/contacts/${toBob.id}/block`)).status, 204);
   const file = await give(server, bob, id, "withheld");
@@ -260,7 +260,7 @@ test("a grant lists a file, and is no permission", async (t) => {
   assert.equal((await send(server, ann, "GET", `/files/${file}/withheld`)).status, 404);
 });
 
-test("a read position only moves forward, and a private one is nobody else's to see", async (t) => {
+test("a read position only moves forward, and a private one is never shown", async (t) => {
   const { server, ann, bob, id } = await pair(t);
   const sent = [];
   for (const text of ["1", "2", "3"]) sent.push(await write(server, bob, id, text));
@@ -278,7 +278,7 @@ test("a read position only moves forward, and a private one is nobody else's to 
   assert.equal((await inboxOf(server, bob, id)).contact_read_id, second);
 });
 
-test("how far the contact has read is not shown of what came before joining again", async (t) => {
+test("the contact's read position from before rejoining is not shown", async (t) => {
   const { server, ann, bob, toBob, id } = await pair(t);
   const before = await write(server, ann, id, "before");
   await markRead(server, bob, id, { message_id: before.id });
@@ -291,7 +291,7 @@ test("how far the contact has read is not shown of what came before joining agai
   assert.equal((await inboxOf(server, ann, id)).contact_read_id, after.id);
 });
 
-test("what one has sent oneself is not unread, and sending reads what came before, undisclosed", async (t) => {
+test("own messages are not unread, and sending privately reads earlier messages", async (t) => {
   const { server, ann, bob, id } = await pair(t);
   await write(server, bob, id, "his");
   assert.equal((await inboxOf(server, ann, id)).unread_count, 1);
@@ -300,7 +300,7 @@ test("what one has sent oneself is not unread, and sending reads what came befor
   assert.equal((await inboxOf(server, ann, id)).unread_count, 0);
   assert.equal((await inboxOf(server, bob, id)).contact_read_id, null);
   assert.equal((await inboxOf(server, bob, id)).unread_count, 1);
-  // Also if one has sent before.
+  // Also after a message of one's own.
   await write(server, bob, id, "his second");
   const own = await write(server, ann, id, "her second");
   await write(server, bob, id, "his third");
@@ -308,7 +308,7 @@ test("what one has sent oneself is not unread, and sending reads what came befor
   assert.deepEqual([unread_count, last_read_id], [1, own.id]);
 });
 
-test("a reply names a message that its sender sees, and a mention a member", async (t) => {
+test("a reply names a message that its sender sees, and a mention names a member", async (t) => {
   const { server, ann, bob, toBob, id } = await pair(t);
   const stranger = await person(server, "cyd");
   await write(server, ann, id, "seen");
@@ -322,7 +322,7 @@ test("a reply names a message that its sender sees, and a mention a member", asy
   assert.equal((await texts(server, ann, toBob.conversation_id)).length, 2);
 });
 
-test("a mention does not tell whether the contact has left", async (t) => {
+test("a mention does not reveal whether the contact has left", async (t) => {
   const { server, ann, bob, toAnn, id } = await pair(t);
   const mention = { conversation_id: id, text: "are you there?", mentions: [bob.id] };
   const mentioning = () => read<Message>(send(server, ann, "POST", "/v1/messages", mention), 201);
@@ -331,7 +331,7 @@ test("a mention does not tell whether the contact has left", async (t) => {
   assert.deepEqual((await mentioning()).mentions, [bob.id]);
 });
 
-test("an event shows what its recipient sees now, or only the ids", async (t) => {
+test("an event contains what its recipient sees now, or only ids", async (t) => {
   const { server, ann, bob, toBob, id } = await pair(t);
   const message = await write(server, bob, id, "secret");
   assert.equal((await send(server, ann, "DELETE", `/v1/contacts/${toBob.id}`)).status, 204);

@@ -1,4 +1,5 @@
-// Runs random operations of several worlds of sharing-world.ts on one server, so that what belongs to one would be seen in another.
+// Runs random operations of several worlds of sharing-world.ts on one server: anything that leaks from one world
+// would be seen in another.
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import type { TestContext } from "node:test";
@@ -16,28 +17,28 @@ import { type Clock, World } from "./sharing-world.ts";
 const WANTED = scaled(200, 10_000);
 /** So few that a group is full now and then. */
 const MAX_MEMBERS = 5;
-/** More than enough sequences; those that come after the wanted operations do nothing. */
+/** More than enough sequences; after the wanted number of operations, the others do nothing. */
 const RUNS = Math.ceil(WANTED / 20);
-/** What a test may take on a busy machine. */
+/** How long a test may take on a busy machine. */
 export const TEST_MS = isLong ? 3_600_000 : 900_000;
-/** Less than that. */
+/** Shorter than that. */
 const SHRINK_MS = isLong ? 1_800_000 : 880_000;
-/** Not a part of a minute, and links do not expire within a world. */
+/** Not a divisor of a minute, and short enough that links do not expire within a run. */
 const STEP_MS = 17_300;
 
 export interface Worlds {
-  /** Who is in each. */
+  /** The users of each. */
   names: readonly string[];
   operations: fc.Arbitrary<Operation>;
-  /** In each, at most: so few that each list of a world is one page. */
+  /** Operations per world at most: few enough that each list is one page. */
   length: number;
-  /** How many there are at once, at most. */
+  /** Concurrent worlds at most. */
   count: number;
-  /** After so many operations the lists of everybody are compared; in between, only what operations show. */
+  /** Compare everybody's lists after this many operations; in between, only what the operations return. */
   checkEvery: number;
 }
 
-/** Runs until enough operations are done. A failure is reduced to the few that it takes. */
+/** Runs until enough operations are done. Shrinks a failure to the few operations that it needs. */
 export async function runWorlds(t: TestContext, engine: string, kind: Worlds): Promise<void> {
   const clock: Clock = { now: Date.UTC(2026, 0, 1) };
   const server = await start(t, engine, clock);
@@ -68,14 +69,14 @@ export async function runWorlds(t: TestContext, engine: string, kind: Worlds): P
   assert.ok(done >= WANTED, `${done} operations are too few`);
   assert.deepEqual(await leftOver(server), []);
   t.diagnostic(`${done} operations in ${sequences} sequences: ${JSON.stringify(met)}`);
-  // In few operations something may never come about.
+  // With few operations, some cases may never occur.
   if (isLong) for (const [what, times] of Object.entries(met)) assert.ok(times > 0, `nothing was ${what}`);
 }
 
-/** How often what makes the rules hard came about. */
+/** How often the difficult cases occurred. */
 type Met = Record<string, number>;
 
-/** Deletes erase so few rows at once that most of them leave some to the background, while the next operations come. */
+/** Deletes erase few rows at once, so that most leave some to the background while the next operations run. */
 async function start(t: TestContext, engine: string, clock: Clock): Promise<TestApp> {
   const config = await testConfig(t, { erasedRowsAtOnce: 2, maxMembers: MAX_MEMBERS, messagesReadAtOnce: 0 });
   const parts = { clock: () => clock.now };
@@ -84,7 +85,7 @@ async function start(t: TestContext, engine: string, clock: Clock): Promise<Test
   return startOn(t, { ...config, databaseUrl, secrets: ["s".repeat(32)] }, parts);
 }
 
-/** All worlds take a step at a time, so that each knows when its operation was. */
+/** All worlds take steps in turn, so that each knows the time of its operation. */
 async function run(
   server: TestApp,
   clock: Clock,
@@ -99,7 +100,7 @@ async function run(
     for (const end of ended) if (end.status === "rejected") throw end.reason;
   };
   await tick((world) => world.begin());
-  // Most begin as contacts, some as strangers.
+  // Most start as contacts, some as strangers.
   for (const [who, target] of meetings(names.length)) {
     const meet: Operation = { kind: "addContact", who, target, spare: 1 };
     await tick((world, plan) => (plan.length % names.length ? perform(world, meet) : undefined));
@@ -110,7 +111,7 @@ async function run(
   const longest = Math.max(0, ...each.map((plan) => plan.length));
   for (let i = 0; i < longest; i++) {
     await tick((world, plan) => plan[i] && perform(world, plan[i]!));
-    // In the background it is done each second, in which many steps are made.
+    // The background stores activity once a second, which is many steps here.
     if (i % 8 === 7) await tellPresence(server);
     if (i % checkEvery === 0) await tick(checkLists);
   }
@@ -130,7 +131,7 @@ function count(sums: Met, met: Met): void {
   for (const [what, times] of Object.entries(met)) sums[what] = (sums[what] ?? 0) + times;
 }
 
-/** Two of those who are invited join, and the first of them is an admin, too. */
+/** Two invited users join, and the first becomes an admin, too. */
 const FIRST_GROUP: readonly Operation[] = [
   { kind: "createGroup", who: 0, target: 0, spare: 5 * 6 * 4 - 1 },
   { kind: "joinGroup", who: 1, target: 0, spare: 8 },
@@ -138,7 +139,7 @@ const FIRST_GROUP: readonly Operation[] = [
   { kind: "setRole", who: 0, target: 0, spare: 1 },
 ];
 
-/** Of three users two have each other as contacts; of more each has all others but one. */
+/** Of three users, two are contacts of each other; of more, each has all others but one. */
 function meetings(users: number): [who: number, target: number][] {
   if (users === 3) return [0, 1].map((who) => [who, 2]);
   const targets = Array.from({ length: users - 2 }, (_, i) => users - 1 + i);
@@ -147,7 +148,7 @@ function meetings(users: number): [who: number, target: number][] {
   );
 }
 
-/** The background writes down who was seen; what it has taken and not yet written is waited for. */
+/** Stores activity as the background would, and waits for what is being stored. */
 async function toldPresence(
   server: TestApp,
   tick: (check: (world: World) => Promise<void>) => Promise<void>,

@@ -1,10 +1,10 @@
-// Messages by their words, beside the model.
+// Search for messages, compared with the model.
 import assert from "node:assert/strict";
 import { walk } from "./sharing-messages.ts";
 import type { Conversation, Message, User } from "./sharing-types.ts";
 import { oneOf, type World } from "./sharing-world.ts";
 
-/** What the texts of the model are found by. */
+/** Queries that match texts of the model. */
 const QUERIES: [q: string, isHit: (text: string) => boolean][] = [
   ["mess", (text) => text.startsWith("message")],
   ["words message", (text) => text.startsWith("message") && text.includes("words")],

@@ -1,4 +1,4 @@
-// What others do on the servers of sharing-two-worlds.ts: openly on both, and secretly on one of them.
+// Actions of others on the servers of sharing-two-worlds.ts: open ones on both, secret ones on one of them.
 
 import { UploadsOnce } from "../../../src/core/files/upload-once.ts";
 import { joinGroup, leaveGroup } from "../../../src/core/groups/groups.ts";
@@ -22,7 +22,7 @@ export interface Act {
 
 type Doing = (core: Core, caller: Caller, twin: Twin, name: string) => Promise<unknown>;
 
-/** Throws `contact_not_found` for one who does not have Bob. */
+/** Throws `contact_not_found` for a user who does not have Bob as a contact. */
 function withContact(
   act: (core: Core, caller: Caller, ids: { id: string; conversation_id: string }) => Promise<unknown>,
 ): Doing {
@@ -36,7 +36,7 @@ function withContact(
 const addBob: Doing = (core, caller, twin) =>
   createContact(core, caller, { username: twin.names.get("bob")!, phone_number: "+15550100" });
 
-/** Hides one of some that the user may see. Throws `message_not_found`. */
+/** Hides one of the messages that the user may see. Throws `message_not_found`. */
 async function hideOne(core: Core, caller: Caller, twins: Twins, number: number): Promise<void> {
   for (let tries = 1; tries < 6; tries++) {
     const message = twins.pick("msg", number + tries * 4);
@@ -45,7 +45,7 @@ async function hideOne(core: Core, caller: Caller, twins: Twins, number: number)
   throw new ParleyError("message_not_found");
 }
 
-/** What Bob must not notice. */
+/** Returns an action that Bob must not notice. */
 function secretOf(kind: string, twins: Twins, { target, spare }: Act): Doing {
   const message = twins.pick("msg", target);
   const conversation = twins.pick("cnv", spare);
@@ -63,7 +63,7 @@ function secretOf(kind: string, twins: Twins, { target, spare }: Act): Doing {
     ),
     read: (core, caller) => markRead(core, caller, conversation, { message_id: message, private: true }),
     decline: async (core, caller, twin, name) => {
-      // Everybody sees that a member leaves.
+      // A departure is visible to all members.
       if (await twin.isMember(name, group)) throw new ParleyError("group_not_found");
       await leaveGroup(core, caller, group, null);
     },
@@ -71,7 +71,7 @@ function secretOf(kind: string, twins: Twins, { target, spare }: Act): Doing {
   return secrets[kind]!;
 }
 
-/** What Bob sees. */
+/** Returns an action that Bob sees. */
 function openOf(kind: string, twins: Twins, { target, spare }: Act): Doing {
   const message = twins.pick("msg", target);
   const text = `from them ${spare % 5}`;
@@ -99,21 +99,21 @@ async function* chunks(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-/** How often each is drawn. */
+/** How often to draw each. */
 export const SECRETS = {
   ...{ block: 6, unblock: 2, hide: 8, leave: 3, rejoin: 3 },
   ...{ settings: 2, settingsOfContact: 2, read: 3, decline: 5 },
 };
 export const OPEN = { send: 6, sendToAny: 3, edit: 6, delete: 2, react: 3, join: 4 };
 
-/** Returns false if it could not be done. */
+/** Returns false if it was impossible. */
 export function doSecretly(kind: string, twins: Twins, act: Act): Promise<boolean> {
   const name = OTHERS[act.who % OTHERS.length]!;
   const doing = secretOf(kind, twins, act);
   return twins.hidden.does((core, twin) => doing(core, twin.callers.get(name)!, twin, name));
 }
 
-/** Likewise. */
+/** Returns false if it was impossible. */
 export function doOpenly(kind: string, twins: Twins, act: Act): Promise<boolean> {
   const name = OTHERS[act.who % OTHERS.length]!;
   const doing = openOf(kind, twins, act);

@@ -1,4 +1,4 @@
-// What Bob observes does not depend on what others do that he must not notice: docs/sharing.md.
+// Bob's observations do not depend on what others do in secret: see docs/sharing.md.
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { type TestContext, test } from "node:test";
@@ -12,10 +12,10 @@ import { type Act, doOpenly, doSecretly, OPEN, SECRETS } from "./sharing-secrets
 import { OTHERS, PUBLIC_URL, TWIN_LIMITS, Twin, Twins } from "./sharing-two-worlds.ts";
 import type { Clock } from "./sharing-world.ts";
 
-/** On each engine. */
+/** Steps on each engine. */
 const WANTED = scaled(100, 10_000);
 const TEST_MS = isLong ? 3_600_000 : 900_000;
-/** In one run, at most: so few that links do not expire. */
+/** Steps per run at most: few enough that links do not expire. */
 const LENGTH = 90;
 
 type Step = Act & { by: "bob" | "open" | "secret"; kind: string };
@@ -38,7 +38,7 @@ const STEPS = fc.oneof(
 const KINDS = { bob: ASKS, open: OPEN, secret: SECRETS };
 const ALL = Object.entries(KINDS).flatMap(([by, kinds]) => Object.keys(kinds).map((kind) => `${by} ${kind}`));
 
-/** Returns whether it could be done. */
+/** Returns whether it was possible. */
 function perform(twins: Twins, step: Step): Promise<boolean> {
   if (step.by === "open") return doOpenly(step.kind, twins, step);
   if (step.by === "secret") return doSecretly(step.kind, twins, step);
@@ -53,7 +53,7 @@ async function startTwin(t: TestContext, engine: string, clock: Clock): Promise<
 }
 
 for (const engine of ["sqlite", "postgres"]) {
-  test(`${engine}: what others hide from a user changes nothing that the user can ask`, {
+  test(`${engine}: nothing that others hide from a user changes any answer to that user`, {
     timeout: TEST_MS,
   }, async (t) => {
     const clock: Clock = { now: Date.UTC(2026, 0, 1) };
@@ -97,7 +97,7 @@ for (const engine of ["sqlite", "postgres"]) {
       seed,
       numRuns: WANTED,
       interruptAfterTimeLimit: TEST_MS - 20_000,
-      // Only the long version reduces what failed: it takes many runs.
+      // Only the long version shrinks a failure, which takes many runs.
       endOnFailure: !isLong,
     });
     assert.ok(count() >= WANTED, `${count()} operations are too few`);
@@ -106,7 +106,7 @@ for (const engine of ["sqlite", "postgres"]) {
   });
 }
 
-/** All have each other as contacts, and share a group. */
+/** Makes all users contacts of each other and members of a group. */
 async function begin(twins: Twins, run: number): Promise<void> {
   await twins.step();
   for (const twin of [twins.plain, twins.hidden]) await twin.makeUsers(run);

@@ -1,5 +1,5 @@
-// Two servers on which the same users do the same. In the hidden one others also block, leave, hide, mute and read, of which
-// Bob must not learn: whatever he asks, both servers answer byte for byte alike.
+// Two servers on which the same users do the same. On the hidden one, others also block, leave, hide, mute and read
+// in secret: both servers must give Bob byte-identical answers.
 import assert from "node:assert/strict";
 import type { Caller } from "../../../src/core/node/caller.ts";
 import type { Core } from "../../../src/core/node/core.ts";
@@ -15,12 +15,12 @@ import { hook, LIMITS } from "../../support/hooks.ts";
 import type { Receiver } from "../../support/receiver.ts";
 import type { Clock } from "./sharing-world.ts";
 
-/** The address of both in their links. */
+/** The origin of both servers in their links. */
 export const PUBLIC_URL = "http://parley.test";
 export const TWIN_LIMITS = { ...LIMITS, erasedRowsAtOnce: 5, messagesReadAtOnce: 0 };
-/** Those whose doings differ. */
+/** The users whose actions differ. */
 export const OTHERS = ["ann", "cat"];
-/** Differ between any two answers. */
+/** Headers that differ between any two answers. */
 const UNCOMPARED = ["date", "connection", "keep-alive", "transfer-encoding"];
 
 /** An answer as text: status, headers and bytes. */
@@ -31,7 +31,7 @@ export interface Request {
   path: string;
   body?: object | FormData;
   headers?: Record<string, string>;
-  /** Without a token, as anyone who was given a link. */
+  /** Without a token, like anyone with the link. */
   isOpen?: boolean;
 }
 
@@ -46,7 +46,7 @@ export class Twin {
 
   constructor(server: TestApp, clock: Clock) {
     this.server = server;
-    // Ids are made of the time and a count, so that both servers make the same.
+    // Makes ids from the time and a count, so that both servers make the same ones.
     this.core.newId = (kind) => {
       const count = (this.#made.get(kind) ?? 0) + 1;
       this.#made.set(kind, count);
@@ -62,7 +62,7 @@ export class Twin {
     return this.callers.get("bob")!;
   }
 
-  /** Begins a step: ids count from one. */
+  /** Starts a step: ids count from one. */
   begin(): void {
     this.#made.clear();
   }
@@ -86,7 +86,7 @@ export class Twin {
     this.#hooked = { receiver, skip: receiver.received.length, events: await this.#countEvents() };
   }
 
-  /** Returns what Bob's webhook was sent since it was added, once all of it has come. */
+  /** Returns all deliveries of Bob's webhook since it was added, once they have arrived. */
   async delivered(): Promise<string[]> {
     if (!this.#hooked) return [];
     const { receiver, skip, events } = this.#hooked;
@@ -105,7 +105,7 @@ export class Twin {
     return `http://127.0.0.1:${this.server.app.port()}`;
   }
 
-  /** Asks as Bob. */
+  /** Sends a request as Bob. */
   async ask({ method, path, body, headers = {}, isOpen = false }: Request): Promise<Answer> {
     const sent: Record<string, string> = { ...headers };
     if (!isOpen) sent.authorization = `Bearer ${this.#token}`;
@@ -123,7 +123,7 @@ export class Twin {
     return text.replace(/"push_public_key":"[^"]+"/, '"push_public_key":"of this server"');
   }
 
-  /** Does something as another user, without a request that Bob would see as activity. Returns false if it cannot be done. */
+  /** Acts as another user, without a request that Bob would see as activity. Returns false if it is impossible. */
   async does(act: (core: Core, twin: Twin) => Promise<unknown>): Promise<boolean> {
     try {
       await act(this.core, this);
@@ -134,7 +134,7 @@ export class Twin {
     }
   }
 
-  /** The contact of the other user that is Bob. */
+  /** Returns the other user's contact for Bob. */
   contactOf(name: string): Promise<{ id: string; conversation_id: string } | undefined> {
     return this.core.db.get(
       sql`SELECT id, conversation_id FROM contacts WHERE owner_id = ${this.callers.get(name)!.userId}
@@ -150,7 +150,7 @@ export class Twin {
     return row !== undefined;
   }
 
-  /** Waits for what is done in the background. */
+  /** Waits for background work. */
   async settle(): Promise<void> {
     const { db } = this.core;
     assert.ok(await eventually(async () => !(await hasRemains(db))), "the eraser has no end");
@@ -158,14 +158,14 @@ export class Twin {
   }
 }
 
-/** The two of them. */
+/** Both servers. */
 export class Twins {
   readonly plain: Twin;
   readonly hidden: Twin;
   readonly #clock: Clock;
-  /** What Bob has met, by kind, oldest first. */
+  /** The ids that Bob has met, by kind, oldest first. */
   readonly known = new Map<string, string[]>();
-  /** Links that Bob has met, without their origin, oldest first. */
+  /** The links that Bob has met, without their origin, oldest first. */
   readonly links: string[] = [];
 
   constructor(plain: Twin, hidden: Twin, clock: Clock) {
@@ -174,7 +174,7 @@ export class Twins {
     this.#clock = clock;
   }
 
-  /** Not a part of a minute; links do not expire within a run. */
+  /** The step is not a divisor of a minute, and short enough that links do not expire within a run. */
   async step(): Promise<void> {
     const both = [this.plain, this.hidden];
     await Promise.all(both.map((twin) => twin.settle()));
@@ -182,7 +182,7 @@ export class Twins {
     for (const twin of both) twin.begin();
   }
 
-  /** Asks both as Bob, and compares their answers. */
+  /** Sends a request to both as Bob, and compares the answers. */
   async ask(request: Request): Promise<Answer> {
     const [plain, hidden] = await Promise.all([this.plain.ask(request), this.hidden.ask(request)]);
     const { method, path, body } = request;
@@ -195,7 +195,7 @@ export class Twins {
     return plain;
   }
 
-  /** Both do it, or if it cannot be done on the hidden server, neither. */
+  /** Acts on both servers, or on neither if the hidden one makes it impossible. */
   async bothDo(act: (core: Core, twin: Twin) => Promise<unknown>): Promise<boolean> {
     if (!(await this.hidden.does(act))) return false;
     assert.ok(await this.plain.does(act), "only the hidden one could");
@@ -217,7 +217,7 @@ export class Twins {
       if (!this.links.includes(link!)) this.links.push(link!);
   }
 
-  /** One that Bob has met, mostly one of the latest. */
+  /** Picks something that Bob has met, mostly one of the latest. */
   pick(kind: string, number: number): string {
     return pick(this.known.get(kind) ?? [], number) ?? `${kind}_01h455vb4pex5vsknk084sn02q`;
   }

@@ -1,27 +1,27 @@
-// What the model of docs/sharing.md is about. Ids are the server's.
+// The types of the model of docs/sharing.md. Ids are the server's.
 
 export interface Conversation {
   id: string;
-  /** The group that it belongs to; null: direct, or notes to self. */
+  /** The group of the conversation; null: direct, or notes to self. */
   group: Group | null;
   seats: Map<User, Seat>;
-  /** Users who left it while it went on. */
+  /** Users who left it while others stayed. */
   left: Set<User>;
-  /** All who were ever there. */
+  /** All users who were ever in it. */
   joined: Set<User>;
-  /** All that were ever sent, also deleted ones, oldest first. */
+  /** All messages ever, also deleted ones, oldest first. */
   messages: Message[];
 }
 
-/** A member's own view of a conversation. */
+/** A member's own state of a conversation. */
 export interface Seat {
-  /** How many of its messages came before what the member may see. */
+  /** How many of its messages precede what the member may see. */
   since: number;
   /** The last read message; null: none. */
   read: Message | null;
-  /** The same, as far as the contact may know. */
+  /** The last read message, as far as the contact may know. */
   disclosed: Message | null;
-  /** When a message last reached the member; null: never, and the conversation is not listed. */
+  /** When a message last reached the member; null: never, so the conversation is not listed. */
   movedAt: number | null;
   /** Milliseconds. */
   joinedAt: number;
@@ -34,7 +34,7 @@ export interface Seat {
 export interface Contact {
   id: string;
   owner: User;
-  /** As it was typed. */
+  /** As typed. */
   username: string;
   displayName: string | null;
   conversation: Conversation;
@@ -45,18 +45,18 @@ export interface Contact {
 export interface User {
   id: string;
   name: string;
-  /** Of two devices, which take turns. */
+  /** Of two devices, used in turn. */
   tokens: string[];
   notes: Conversation;
-  /** By the name that they are compared by. */
+  /** By the form in which names are compared. */
   contacts: Map<string, Contact>;
-  /** Names that the user has blocked, in the same form, and since when, milliseconds. */
+  /** Blocked names in the same form, and since when, in milliseconds. */
   blocks: Map<string, number>;
-  /** How often these have changed: no event says so. */
+  /** How often the blocks have changed: no event reports it. */
   blockChanges: number;
-  /** Each request of the user, milliseconds. */
+  /** Times of all requests of the user, in milliseconds. */
   seenAt: number[];
-  /** What was published to the user and not compared yet: `type id`. */
+  /** Published to the user and not compared yet: `type id`. */
   events: string[];
 }
 
@@ -73,20 +73,20 @@ export interface Content {
 export interface Message extends Omit<Content, "files"> {
   id: string;
   type: "text" | "joined" | "left" | "removed" | "renamed" | "role";
-  /** Whom the system says it was done to. */
+  /** The subject of a system message. */
   about: User | null;
   sender: User;
   conversation: Conversation;
   createdAt: number;
   /** Milliseconds. */
   editedAt: number | null;
-  /** Those that are not deleted. */
+  /** Files that are not deleted. */
   files: SentFile[];
-  /** With nobody left the message is gone. */
+  /** Once empty, the message is gone. */
   seenBy: Set<User>;
-  /** Those who had blocked the sender before they joined. */
+  /** Users who had blocked the sender before they joined. */
   missedBy: Set<User>;
-  /** By their emoji, in the order of coming. */
+  /** By emoji, in order of arrival. */
   reactions: Map<string, User[]>;
 }
 
@@ -95,12 +95,12 @@ export interface SentFile {
   message: Message;
   filename: string;
   content: string;
-  /** The last address that each user was given. */
+  /** The last URL that each user was given. */
   links: Map<User, string>;
   createdAt: number;
 }
 
-/** What the members of a conversation share beside it. */
+/** What the members of a conversation share besides it. */
 export interface Group {
   id: string;
   conversation: Conversation;
@@ -110,7 +110,7 @@ export interface Group {
   history: "joined" | "all";
   /** Milliseconds. */
   createdAt: number;
-  /** Those who have joined. With nobody left the group is gone. */
+  /** Users who have joined. Once empty, the group is gone. */
   members: Map<User, Member>;
   /** Oldest first. */
   invitations: Invitation[];
@@ -123,12 +123,12 @@ export interface Member {
   joinedAt: number;
 }
 
-/** What one admin has said about one name. */
+/** An admin's decision about a name. */
 export interface Invitation {
-  /** The member's that comes of it, the same for all who invite that name. */
+  /** The seat that it leads to, the same for all who invite the name. */
   seat: { id: string };
   inviter: User;
-  /** As the first inviter has typed it. */
+  /** As typed by the first inviter. */
   username: string;
   /** Milliseconds. */
   createdAt: number;

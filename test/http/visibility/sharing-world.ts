@@ -1,4 +1,4 @@
-// Users of a server, and beside them the model of docs/sharing.md, to ask both the same.
+// Users of a server beside the model of docs/sharing.md, to compare both.
 import assert from "node:assert/strict";
 import { createToken } from "../../../src/core/people/tokens.ts";
 import { createUser, deleteUser } from "../../../src/core/people/users.ts";
@@ -9,7 +9,7 @@ import { Groups } from "./group-model.ts";
 import { Model } from "./sharing-model.ts";
 import type { Message, User } from "./sharing-types.ts";
 
-/** The end of ids that nothing has. */
+/** The suffix of ids that do not exist. */
 export const UNKNOWN = "01h455vb4pex5vsknk084sn02q";
 
 export interface Clock {
@@ -22,14 +22,14 @@ export interface Page {
   data: Shown[];
 }
 
-/** What a client shows that reads lists only when its user has joined. */
+/** The state of a client that reads lists only once, when its user joins. */
 export interface Rebuilt {
-  /** Messages by their ids, by conversation. */
+  /** Messages by id, by conversation. */
   messages: Map<string, Map<string, Shown>>;
   groups: Map<string, Shown>;
-  /** By their ids, by group. */
+  /** Members by id, by group. */
   members: Map<string, Map<string, Shown>>;
-  /** As the user had them when everything was last read. */
+  /** The user's value when everything was last read. */
   blockChanges: number;
 }
 
@@ -40,11 +40,11 @@ export class World {
   readonly groups = new Groups(this.model);
   readonly server: TestApp;
   readonly clock: Clock;
-  /** What was sent with an Idempotency-Key. */
+  /** Messages sent with an Idempotency-Key. */
   readonly keyed = new Map<Message, { key: string; fields: object | FormData }>();
-  /** The last event that each user was given. */
+  /** The last event that each user got. */
   readonly lastEvents = new Map<User, string>();
-  /** What each user's client has made of the events. */
+  /** The state of each user's client, built from events. */
   readonly rebuilt = new Map<User, Rebuilt>();
   readonly names: string[];
 
@@ -55,7 +55,7 @@ export class World {
     this.names = names.map((name) => `${name}${number}`);
   }
 
-  /** How many a group may have. */
+  /** The limit of members of a group. */
   get maxMembers(): number {
     return this.server.config.limits.maxMembers;
   }
@@ -77,7 +77,7 @@ export class World {
     this.model.users.delete(user.name);
     this.groups.eraseUser(user, this.clock.now);
     this.model.eraseUser(user, this.clock.now);
-    // One that other users' requests cross too often is refused whole, and asked for again.
+    // An erasure may be refused for too many conflicts: repeat it.
     const erased = await eventually(() =>
       deleteUser(this.server.app.core, null, user.id).then(
         () => true,
@@ -88,14 +88,15 @@ export class World {
       ),
     );
     assert.ok(erased);
-    // Groups are left in steps, and those who stay are told then; invitations of the name end for whoever has it next.
+    // Departures from groups take several steps, each of which notifies the others; invitations of the name end
+    // before a new user can have it.
     const { db } = this.server.app.core;
     const isDone = async () =>
       (await db.get(sql`SELECT 1 AS one FROM erasing WHERE user_id = ${user.id}`)) === undefined;
     assert.ok(await eventually(isDone), "the eraser has no end");
   }
 
-  /** Asks as a user, who is seen by that; checks the status, and returns the JSON. */
+  /** Sends a request as a user, which counts as activity; checks the status and returns the JSON. */
   async ask(
     user: User,
     method: string,

@@ -35,7 +35,7 @@ test("only the uploader renames and deletes; a member lists, retrieves and downl
   assert.deepEqual(await names(server, bob), []);
 });
 
-test("who deletes a contact loses the conversation, the other keeps it, and with the last it goes", async (t) => {
+test("deleting a contact leaves the conversation, the other keeps it, and the last one deletes it", async (t) => {
   const server = await startApp(t);
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const toBob = await add(server, ann, "bob");
@@ -74,7 +74,7 @@ test("presence is shown of contacts who have the caller as a contact and have no
       const answer = await send(server, ann, "GET", path);
       const text = await answer.text();
       const { data } = (await (await send(server, ann, "GET", "/v1/contacts")).json()) as { data: Contact[] };
-      // What is told may change between two requests, and then they are made again.
+      // The presence may change between two requests: then read again.
       if ((await (await send(server, ann, "GET", path)).text()) !== text) continue;
       const contact = JSON.parse(text) as Contact;
       assert.deepEqual(data, [contact]);
@@ -87,7 +87,7 @@ test("presence is shown of contacts who have the caller as a contact and have no
   };
   await names(server, bob);
   const toAnn = await add(server, bob, "ann");
-  // He was active in the very millisecond in which she added him, and not after.
+  // He was last active in the very millisecond in which she added him.
   await new Promise((resolve) => setTimeout(resolve, 1500));
   const before = await read();
   assert.equal(before.seen, null);
@@ -114,7 +114,7 @@ test("presence is shown of contacts who have the caller as a contact and have no
   assert.equal((await read()).seen, null, "he does not have her as a contact any more");
 });
 
-test("another user of an erased user's name gets nothing of what that one had", async (t) => {
+test("another user of an erased user's name gets nothing of the erased user", async (t) => {
   const server = await startApp(t);
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const toBob = await add(server, ann, "bob");
@@ -131,7 +131,7 @@ test("another user of an erased user's name gets nothing of what that one had", 
   assert.deepEqual(await names(server, other), ["for the second bob"]);
 });
 
-test("another user of an erased user's name begins anew with those who have no contact of it", async (t) => {
+test("another user of an erased user's name starts anew with users who have no contact of it", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, {}, { clock: () => now });
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
@@ -146,7 +146,7 @@ test("another user of an erased user's name begins anew with those who have no c
   assert.deepEqual(await names(server, other), ["for the second bob"]);
 });
 
-test("what was sent to a user who never added the sender is not for another user of the name", async (t) => {
+test("messages to a user who never added the sender are not for another user of the name", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, {}, { clock: () => now });
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
@@ -160,7 +160,7 @@ test("what was sent to a user who never added the sender is not for another user
   assert.deepEqual(await names(server, other), ["for the second bob"]);
 });
 
-test("whoever has left somebody is not kept from what another user of that name sends", async (t) => {
+test("leaving a user does not block messages of another user of that name", async (t) => {
   const server = await startApp(t);
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   await add(server, ann, "bob");

@@ -79,14 +79,12 @@ export async function openPlainPostgres(
   return client;
 }
 
-/** The same database, opened by two nodes if the engine can. */
-export type OpenTwice = (t: TestContext) => Promise<[Database, Database]>;
-
-export async function openTwiceOnSqlite(t: TestContext): Promise<[Database, Database]> {
+async function openTwiceOnSqlite(t: TestContext): Promise<[Database, Database]> {
   const db = await openOnSqlite(t);
   return [db, db];
 }
 
+/** Opens one database by two nodes. */
 export async function openTwiceOnPostgres(t: TestContext): Promise<[Database, Database]> {
   const url = await testDatabase(t);
   const nodes: [Database, Database] = [await openPostgres(url), await openPostgres(url)];

@@ -1,6 +1,5 @@
 // Texts are erased in steps that take few words out of the search index, on both engines.
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
 import type { Database } from "../../../src/db/database.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { addUser, anEntry, contact, message } from "../../support/rows.ts";
@@ -12,11 +11,6 @@ const LONG = 8000;
 /** That one write may erase: those of 250 rows, and of one more message. */
 const MOST = 50_000 + LONG;
 const MESSAGES = 24;
-
-const _ENGINES: [name: string, open: (t: TestContext) => Promise<Database>][] = [
-  ["sqlite", openOnSqlite],
-  ["postgres", openOnPostgres],
-];
 
 async function characters(db: Database): Promise<number> {
   const row = await db.get<{ sum: number }>(

@@ -1,12 +1,36 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { OperatorError } from "../errors.ts";
 
-/** Reads the migrations of an engine in their order: files `NNNN-name.sql`. The n-th brings a schema to version n. */
+/** Reads the migrations of an engine in their order: files `NNNN-name.sql`. The first creates the schema of 0.1.0. */
 export function readMigrations(folder: URL): string[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith(".sql"))
     .sort()
     .map((name) => readFileSync(new URL(name, folder), "utf8"));
+}
+
+/** The schema of 0.1.0: the version that the first migration creates, and the file of the steps of earlier schemas to it. */
+interface Base {
+  version: number;
+  steps: URL;
+}
+
+/** Returns the SQL that brings a schema from this version to the newest. 0 is an empty database. */
+export function pendingMigrations(
+  version: number,
+  migrations: readonly string[],
+  base: Base,
+): readonly string[] {
+  if (version === 0) return migrations;
+  if (version >= base.version) return migrations.slice(version - base.version + 1);
+  return [...readSteps(base.steps).slice(version - 1), ...migrations.slice(1)];
+}
+
+/** Reads the steps from the first schema to that of 0.1.0. The n-th brings a schema to version n + 1. */
+export function readSteps(file: URL): string[] {
+  return readFileSync(file, "utf8")
+    .split(/^-- Schema version \d+: .*$/m)
+    .slice(1);
 }
 
 /** Throws if the schema is newer than this code, and code older than version `oldest` must not run on it. */

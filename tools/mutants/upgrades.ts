@@ -4,19 +4,19 @@ import type { Mutant } from "./mutant.ts";
 export const upgrades: readonly Mutant[] = [
   {
     name: "keep the table of a release that must stop",
-    find: "if (isEnded(table)) await client.query(`DROP TABLE ${table}`);",
-    replace: "",
+    find: "if (release < oldest) await client.query(`DROP TABLE ${table}`);",
+    replace: "void [table, release];",
     tests: ["contract/newer-schema"],
   },
   {
     name: "migrate without waiting for writes under way",
-    find: "if (before.length > 0) await client.query(`LOCK TABLE",
-    replace: "if (before.length < 0) await client.query(`LOCK TABLE",
+    find: 'if (tables !== "") await client.query(`LOCK TABLE',
+    replace: 'if (tables === "-") await client.query(`LOCK TABLE',
     tests: ["contract/newer-schema"],
   },
   {
     name: "migrate beside nodes that would not notice",
-    find: 'if (before.includes("incarnation") && isEnded("incarnation")) await awaitUnguarded(client, newest);',
+    find: "if (before.some(({ release }) => release === UNGUARDED)) await awaitUnguarded(client, newest);",
     replace: "",
     tests: ["contract/newer-schema"],
   },

@@ -1,28 +1,20 @@
-// Before users shared conversations, two who had each other as contacts had one each. A database of that time, brought
-// forward, is served as if they had shared the older one from the start.
+// Once, two users who had each other as contacts had one conversation each. A database of that time is served as if they had
+// shared the older conversation from the start.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { crc32 } from "node:zlib";
-import pg from "pg";
 import { createToken } from "../../../src/core/people/tokens.ts";
 import { raw, sql } from "../../../src/db/sql.ts";
 import { createIds } from "../../../src/util/ids.ts";
-import { startOn, type TestApp, testConfig } from "../../support/app.ts";
-import { emptyDatabase } from "../../support/engines/postgres.ts";
+import { startOn, type TestApp } from "../../support/app.ts";
 import { eventually } from "../../support/files-on-disk.ts";
+import { type Engine, oldConfig, type Rows } from "../../support/old-databases.ts";
 import { type Contact, filesOf, give, type Person, read, send, used } from "../../support/people.ts";
 
-const ENGINES = new URL("../../../src/db/engines/", import.meta.url);
-/** How many migrations there were before users shared conversations. */
+/** The last versions before users shared conversations. */
 const BEFORE = { sqlite: 5, postgres: 1 };
 const MADE_AT = Date.UTC(2026, 0, 1);
-
-type Row = Record<string, string | number | Uint8Array | null>;
-type Rows = [table: string, row: Row][];
 
 interface OldContact {
   owner: string;
@@ -46,20 +38,20 @@ const CONTACTS: OldContact[] = [
 ];
 const NAMES = [...new Set(CONTACTS.map(({ owner }) => owner))];
 
-/** For each user whom each contact is shared with, what is seen there, and whether presence is told. */
-const EXPECTED: Record<string, { name: string; with: string; sees: string[]; told: boolean }[]> = {
-  ann: [{ name: "bob", with: "ann>bob", sees: ["ann>bob", "bob>ann"], told: true }],
-  bob: [{ name: "ann", with: "ann>bob", sees: ["ann>bob", "bob>ann"], told: true }],
-  cyd: [{ name: "dan", with: "cyd>dan", sees: ["cyd>dan"], told: true }],
-  dan: [{ name: "cyd", with: "cyd>dan", sees: ["cyd>dan", "dan>cyd"], told: false }],
-  eve: [{ name: "fay", with: "eve>fay", sees: ["eve>fay", "fay>eve"], told: false }],
-  fay: [{ name: "eve", with: "eve>fay", sees: ["fay>eve"], told: true }],
-  gil: [{ name: "hal", with: "gil>hal", sees: ["gil>hal"], told: false }],
-  hal: [{ name: "gil", with: "gil>hal", sees: ["hal>gil"], told: false }],
+/** For each user and contact: whose conversation they share, the files in it, and whether the contact is shown as active. */
+const EXPECTED: Record<string, { name: string; with: string; sees: string[]; isActive: boolean }[]> = {
+  ann: [{ name: "bob", with: "ann>bob", sees: ["ann>bob", "bob>ann"], isActive: true }],
+  bob: [{ name: "ann", with: "ann>bob", sees: ["ann>bob", "bob>ann"], isActive: true }],
+  cyd: [{ name: "dan", with: "cyd>dan", sees: ["cyd>dan"], isActive: true }],
+  dan: [{ name: "cyd", with: "cyd>dan", sees: ["cyd>dan", "dan>cyd"], isActive: false }],
+  eve: [{ name: "fay", with: "eve>fay", sees: ["eve>fay", "fay>eve"], isActive: false }],
+  fay: [{ name: "eve", with: "eve>fay", sees: ["fay>eve"], isActive: true }],
+  gil: [{ name: "hal", with: "gil>hal", sees: ["gil>hal"], isActive: false }],
+  hal: [{ name: "gil", with: "gil>hal", sees: ["hal>gil"], isActive: false }],
   ivy: [
-    { name: "ann", with: "ivy>ann", sees: ["ivy>ann"], told: false },
-    { name: "nobody", with: "ivy>nobody", sees: ["ivy>nobody"], told: false },
-    { name: "ivy", with: "ivy>ivy", sees: ["ivy>ivy"], told: false },
+    { name: "ann", with: "ivy>ann", sees: ["ivy>ann"], isActive: false },
+    { name: "nobody", with: "ivy>nobody", sees: ["ivy>nobody"], isActive: false },
+    { name: "ivy", with: "ivy>ivy", sees: ["ivy>ivy"], isActive: false },
   ],
 };
 
@@ -151,46 +143,9 @@ function contactRows(
   ];
 }
 
-/** What must stay as it is, although the member beside it changes. */
+/** Text that looks like the JSON member that the migration replaces. */
 function oddName(conversation: string): string {
   return `","conversation_id":"${conversation}","x":"\\`;
-}
-
-async function migrationsOf(engine: "sqlite" | "postgres"): Promise<string[]> {
-  const folder = new URL(`${engine}/migrations/`, ENGINES);
-  const names = (await readdir(folder)).sort().slice(0, BEFORE[engine]);
-  return Promise.all(names.map((name) => readFile(new URL(name, folder), "utf8")));
-}
-
-async function onSqlite(t: TestContext, rows: Rows): Promise<TestApp> {
-  const config = await testConfig(t);
-  await mkdir(config.dataFolder, { recursive: true });
-  const db = new DatabaseSync(join(config.dataFolder, "parley.db"));
-  for (const sql of await migrationsOf("sqlite")) db.exec(sql);
-  for (const [table, row] of rows) {
-    const columns = Object.keys(row);
-    db.prepare(`INSERT INTO ${table} (${columns}) VALUES (${columns.map(() => "?")})`).run(
-      ...Object.values(row),
-    );
-  }
-  db.exec(`PRAGMA user_version = ${BEFORE.sqlite}`);
-  db.close();
-  return startOn(t, config);
-}
-
-async function onPostgres(t: TestContext, rows: Rows): Promise<TestApp> {
-  const databaseUrl = await emptyDatabase(t);
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  for (const sql of await migrationsOf("postgres")) await client.query(sql);
-  for (const [table, row] of rows) {
-    const columns = Object.keys(row);
-    const places = columns.map((_, i) => `$${i + 1}`);
-    await client.query(`INSERT INTO ${table} (${columns}) VALUES (${places})`, Object.values(row));
-  }
-  await client.query(`CREATE TABLE schema_version AS SELECT ${BEFORE.postgres} AS version`);
-  await client.end();
-  return startOn(t, { ...(await testConfig(t)), databaseUrl, secrets: ["s".repeat(32)] });
 }
 
 async function signIn(server: TestApp, people: Old["people"]): Promise<Map<string, Person>> {
@@ -221,13 +176,10 @@ async function filesIn(server: TestApp, who: Person, conversation: string): Prom
   return data.map((each) => each.filename);
 }
 
-for (const [engine, open] of [
-  ["sqlite", onSqlite],
-  ["postgres", onPostgres],
-] as const) {
-  test(`${engine}: pairs of conversations become one, each in it with what was not blocked`, async (t) => {
+for (const [engine, version] of Object.entries(BEFORE) as [Engine, number][]) {
+  test(`${engine}: pairs of conversations become one, which shows each user what was not blocked`, async (t) => {
     const { rows, people, conversations } = oldDatabase();
-    const server = await open(t, rows);
+    const server = await startOn(t, await oldConfig(t, engine, version, rows));
     const users = await signIn(server, people);
     for (const [name, who] of users) {
       const contacts = await contactsOf(server, who);
@@ -249,7 +201,7 @@ for (const [engine, open] of [
       const sent = all.filter((each) => each === "notes" || each.startsWith(`${name}>`));
       assert.equal(await used(server, who), sent.join("").length);
     }
-    const told = async () => {
+    const activity = async () => {
       const found: unknown[] = [];
       for (const [name, who] of users) {
         for (const each of await contactsOf(server, who)) {
@@ -259,16 +211,11 @@ for (const [engine, open] of [
       return found;
     };
     const wanted = Object.entries(EXPECTED).flatMap(([name, each]) =>
-      each.map((e) => [name, e.name, e.told]),
+      each.map((e) => [name, e.name, e.isActive]),
     );
-    await eventually(async () => JSON.stringify(await told()) === JSON.stringify(wanted));
-    assert.deepEqual(await told(), wanted, "who is told of whom");
-  });
+    await eventually(async () => JSON.stringify(await activity()) === JSON.stringify(wanted));
+    assert.deepEqual(await activity(), wanted, "whose activity each user sees");
 
-  test(`${engine}: after it the two go on as any others`, async (t) => {
-    const { rows, people, conversations } = oldDatabase();
-    const server = await open(t, rows);
-    const users = await signIn(server, people);
     const [ann, bob] = [users.get("ann")!, users.get("bob")!];
     const shared = conversations.get("ann>bob")!;
     assert.equal(

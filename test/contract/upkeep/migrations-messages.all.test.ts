@@ -1,33 +1,60 @@
-// Messages came with text, and with one rule of who sees them: a database from before is brought forward so that everybody
-// sees the same files as before.
+// Migrations that decide who sees what: from files with grants to messages with one rule, and to hidden files that no longer
+// count in the storage of their uploaders.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Database } from "../../../src/db/database.ts";
 import { findAttachments, listAttachments } from "../../../src/db/queries/files/attachments.ts";
+import { findMiscounts } from "../../../src/db/queries/storage/storage-used.ts";
 import { type Statement, sql } from "../../../src/db/sql.ts";
+import { type Engine, openOld, type Rows, valuesOf } from "../../support/old-databases.ts";
 import { holds } from "../../support/property.ts";
 import { attachment, message, walk } from "../../support/rows.ts";
 import { eraseAll, seenBy } from "../messages/talk.ts";
-import {
-  AB,
-  CONVERSATION,
-  fileRows,
-  id,
-  member,
-  type OldFile,
-  onPostgres,
-  onSqlite,
-  type Rows,
-  userRows,
-  valuesOf,
-} from "./old-databases.ts";
 
-/** The schemas in which users share conversations, and those in which departures are erased in steps. */
+/** The schemas in which users share conversations, the first that erases departures in steps, and the one before hidden files. */
 const SCHEMAS = {
-  sqlite: { open: onSqlite, shared: [6, 7, 8, 9, 10], stepwise: 9 },
-  postgres: { open: onPostgres, shared: [2, 3, 4, 5, 6], stepwise: 5 },
+  sqlite: { shared: [6, 7, 8, 9, 10], stepwise: 9, beforeHidden: 20 },
+  postgres: { shared: [2, 3, 4, 5, 6], stepwise: 5, beforeHidden: 18 },
 };
+const ENGINES = Object.entries(SCHEMAS) as [Engine, (typeof SCHEMAS)["sqlite"]][];
+
+const id = (kind: string, number: number) => `${kind}_${String(number).padStart(26, "0")}`;
+const CONVERSATION = id("cnv", 1);
+const AB = ["a", "b"];
+
+/** A file and the users who have a grant of it. */
+interface OldFile {
+  number: number;
+  message: number;
+  by: string;
+  grants: readonly string[];
+}
+
+function userRows(name: string): Rows {
+  const conversation_id = id("cnv", 900 + name.charCodeAt(0));
+  const user = { id: name, username: name, username_key: name, conversation_id, created_at: 1 };
+  return [
+    ["users", user],
+    ["members", { conversation_id, user_id: name, joined_at: 1 }],
+    ["storage", { user_id: name, used: 0 }],
+  ];
+}
+
+function fileRows({ number, message, by, grants }: OldFile): Rows {
+  const of = { id: id("att", number), conversation_id: CONVERSATION, message_id: id("msg", message) };
+  const bytes = { file_size: 1, sha256: new Uint8Array(32), blob_key: `blob-${number}`, crc32: 1 };
+  const file = { uploader_id: by, filename: "a", file_type: "a/b", created_at: 6, version: 1 };
+  const grant = { attachment_id: of.id, conversation_id: CONVERSATION };
+  return [
+    ["attachments", { ...of, ...file, ...bytes }],
+    ...grants.map((user_id): Rows[number] => ["grants", { user_id, ...grant }]),
+  ];
+}
+
+const member = (user_id: string): Rows => [
+  ["members", { conversation_id: CONVERSATION, user_id, joined_at: 1 }],
+];
 
 function contactRows(owner: string, name: string, blocked: boolean): Rows {
   const body = JSON.stringify({ id: id("con", 1), username: name.toUpperCase() });
@@ -63,9 +90,92 @@ const seenFiles = async (db: Database, user: string, numbers: readonly number[])
   return found.map((each) => Number(each.slice(4)));
 };
 
-for (const [engine, { open, shared }] of Object.entries(SCHEMAS)) {
+const OLD_TYPES =
+  "attachment.created attachment.deleted attachment.updated contact.created contact.deleted contact.updated webhook.disabled";
+const OLD_SCOPES = "contacts:read contacts:write attachments:read attachments:write events:read";
+
+/** Records that contain the name of a file, and webhooks and tokens with all types or scopes. */
+function referringRows(): Rows {
+  const payload = JSON.stringify({ id: id("att", 1), message_id: id("msg", 1), filename: "secret" });
+  const event = { conversation_id: CONVERSATION, created_at: 1 };
+  const told = { ...event, recipient_id: "a", type: "attachment.created", payload };
+  const hook = {
+    ...{ user_id: "a", url: "a", all_users: 0, secret: "a", since_position: 0, created_at: 1, version: 1 },
+  };
+  const token = { user_id: "a", created_at: 1 };
+  const state = { event_id: "e", position: 1, told_at: 1, state: "pending", attempts: 0, updated_at: 1 };
+  const key = { user_id: "a", fingerprint: new Uint8Array(1), until: 9 };
+  const contact = '{"id":"con_1","username":"secret","conversation_id":"cnv_1","created_at":5}';
+  const entry = { at: 1, object_id: "x", details: '{"filename":"secret"}' };
+  return [
+    ...userRows("a"),
+    ["events", { position: 1, number: 1, ...told }],
+    // An erased one keeps its number.
+    ["events", { position: 2, number: 2, ...told, payload: "" }],
+    ["events", { position: 3, number: 3, ...told, type: "contact.created", payload: '{"id":"con_1"}' }],
+    ["deliveries", { webhook_id: "whk_1", id: "dlv_1", ...told, ...state }],
+    ["idempotency", { ...key, key_hash: new Uint8Array([1]), result: payload }],
+    ["idempotency", { ...key, key_hash: new Uint8Array([2]), result: JSON.stringify(contact) }],
+    ["audit", { id: "aud_1", ...entry, action: "attachment.renamed" }],
+    ["audit", { id: "aud_2", ...entry, action: "contact.renamed", details: "{}" }],
+    ["webhooks", { id: "whk_1", ...hook, types: null }],
+    ["webhooks", { id: "whk_2", ...hook, types: "contact.created" }],
+    ["tokens", { hash: new Uint8Array([1]), id: "tok_1", ...token, scopes: OLD_SCOPES }],
+    ["tokens", { hash: new Uint8Array([2]), id: "tok_2", ...token, scopes: "contacts:read" }],
+    ["tokens", { hash: new Uint8Array([3]), id: "tok_3", ...token, scopes: `${OLD_SCOPES} admin` }],
+  ];
+}
+
+/** Worlds of three users in one conversation; a bit of `grants` is one user. */
+const worlds = fc.record({
+  members: fc.integer({ min: 0, max: 7 }),
+  departed: fc.integer({ min: 0, max: 7 }),
+  files: fc.array(
+    fc.record({
+      message: fc.integer({ min: 1, max: 6 }),
+      by: fc.integer({ min: 0, max: 2 }),
+      grants: fc.integer({ min: 0, max: 7 }),
+    }),
+    { minLength: 1, maxLength: 12 },
+  ),
+  /** How many files each departing user had when leaving; 0: none is. */
+  departing: fc.tuple(fc.nat(12), fc.nat(12), fc.nat(12)),
+});
+const USERS = ["a", "b", "c"];
+const among = (bits: number) => USERS.filter((_, i) => (bits >> i) & 1);
+
+/** Files of a: hidden by a, seen by both, and hidden by b. One of b that a has hidden. */
+function hiddenRows(): Rows {
+  const file = (number: number, by: string, grants: readonly string[]): Rows => [
+    [
+      "messages",
+      {
+        ...{ conversation_id: CONVERSATION, id: id("msg", number), sender_id: by, type: "text" },
+        ...{ has_files: 1, created_at: 1, version: 1 },
+      },
+    ],
+    ...fileRows({ number, message: number, by, grants }),
+  ];
+  const run = (user_id: string, number: number): Rows[number] => [
+    "withheld",
+    { user_id, conversation_id: CONVERSATION, from_id: id("msg", number), to_id: id("msg", number) },
+  ];
+  return [
+    ...AB.flatMap(userRows).filter(([table]) => table !== "storage"),
+    ...AB.flatMap(member),
+    ["storage", { user_id: "a", used: 3 }],
+    ["storage", { user_id: "b", used: 1 }],
+    ...file(10, "a", AB),
+    ...file(20, "a", AB),
+    ...file(30, "a", ["a"]),
+    ...file(40, "b", ["b"]),
+    ...[run("a", 10), run("b", 30), run("a", 40)],
+  ];
+}
+
+for (const [engine, { shared, stepwise, beforeHidden }] of ENGINES) {
   for (const version of shared) {
-    test(`${engine}: schema ${version}: messages, runs, places, marks and blocks come from what there was`, async (t) => {
+    test(`${engine}: schema ${version}: files and contacts become messages, hidden runs, places, marks and blocks`, async (t) => {
       const rows = [
         ...AB.flatMap(userRows),
         ...AB.flatMap(member),
@@ -77,7 +187,7 @@ for (const [engine, { open, shared }] of Object.entries(SCHEMAS)) {
         ...FILES.flatMap(fileRows),
         ...departed("b"),
       ];
-      const db = await open(t, version, rows);
+      const db = await openOld(t, engine, version, rows);
       const all = FILES.map(({ number }) => number);
       assert.deepEqual(await seenFiles(db, "a", all), all);
       assert.deepEqual(await seenFiles(db, "b", all), [21, 31, 33, 41]);
@@ -115,58 +225,14 @@ for (const [engine, { open, shared }] of Object.entries(SCHEMAS)) {
       ]);
     });
   }
-}
 
-const OLD_TYPES =
-  "attachment.created attachment.deleted attachment.updated contact.created contact.deleted contact.updated webhook.disabled";
-const OLD_SCOPES = "contacts:read contacts:write attachments:read attachments:write events:read";
-
-/** What told of a file by its name, and what had all types or scopes. */
-function referringRows(): Rows {
-  const payload = JSON.stringify({ id: id("att", 1), message_id: id("msg", 1), filename: "secret" });
-  const event = { conversation_id: CONVERSATION, created_at: 1 };
-  const told = { ...event, recipient_id: "a", type: "attachment.created", payload };
-  const hook = {
-    user_id: "a",
-    url: "a",
-    all_users: 0,
-    secret: "a",
-    since_position: 0,
-    created_at: 1,
-    version: 1,
-  };
-  const token = { user_id: "a", created_at: 1 };
-  const state = { event_id: "e", position: 1, told_at: 1, state: "pending", attempts: 0, updated_at: 1 };
-  const key = { user_id: "a", fingerprint: new Uint8Array(1), until: 9 };
-  const contact = '{"id":"con_1","username":"secret","conversation_id":"cnv_1","created_at":5}';
-  const entry = { at: 1, object_id: "x", details: '{"filename":"secret"}' };
-  return [
-    ...userRows("a"),
-    ["events", { position: 1, number: 1, ...told }],
-    // An erased one keeps its number.
-    ["events", { position: 2, number: 2, ...told, payload: "" }],
-    ["events", { position: 3, number: 3, ...told, type: "contact.created", payload: '{"id":"con_1"}' }],
-    ["deliveries", { webhook_id: "whk_1", id: "dlv_1", ...told, ...state }],
-    ["idempotency", { ...key, key_hash: new Uint8Array([1]), result: payload }],
-    ["idempotency", { ...key, key_hash: new Uint8Array([2]), result: JSON.stringify(contact) }],
-    ["audit", { id: "aud_1", ...entry, action: "attachment.renamed" }],
-    ["audit", { id: "aud_2", ...entry, action: "contact.renamed", details: "{}" }],
-    ["webhooks", { id: "whk_1", ...hook, types: null }],
-    ["webhooks", { id: "whk_2", ...hook, types: "contact.created" }],
-    ["tokens", { hash: new Uint8Array([1]), id: "tok_1", ...token, scopes: OLD_SCOPES }],
-    ["tokens", { hash: new Uint8Array([2]), id: "tok_2", ...token, scopes: "contacts:read" }],
-    ["tokens", { hash: new Uint8Array([3]), id: "tok_3", ...token, scopes: `${OLD_SCOPES} admin` }],
-  ];
-}
-
-for (const [engine, { open, shared }] of Object.entries(SCHEMAS)) {
-  test(`${engine}: what tells of files refers to them, and webhooks and tokens keep their reach`, async (t) => {
+  test(`${engine}: records only refer to files, and webhooks and tokens keep their reach`, async (t) => {
     const rows = referringRows();
     if (engine === "postgres") {
       const { position: _, number: __, ...waiting } = rows.find(([table]) => table === "events")![1];
       rows.push(["outbox", waiting]);
     }
-    const db = await open(t, shared.at(-1)!, rows);
+    const db = await openOld(t, engine, shared.at(-1)!, rows);
     const plain = (statement: Statement) => valuesOf(db, statement);
     const reference = JSON.stringify({ id: id("att", 1), conversation_id: CONVERSATION });
     assert.deepEqual(await plain(sql`SELECT payload FROM events ORDER BY position`), [
@@ -196,28 +262,8 @@ for (const [engine, { open, shared }] of Object.entries(SCHEMAS)) {
       [`${OLD_SCOPES} admin ${more}`],
     ]);
   });
-}
 
-/** Worlds of three users in one conversation; a bit of `grants` is one user. */
-const worlds = fc.record({
-  members: fc.integer({ min: 0, max: 7 }),
-  departed: fc.integer({ min: 0, max: 7 }),
-  files: fc.array(
-    fc.record({
-      message: fc.integer({ min: 1, max: 6 }),
-      by: fc.integer({ min: 0, max: 2 }),
-      grants: fc.integer({ min: 0, max: 7 }),
-    }),
-    { minLength: 1, maxLength: 12 },
-  ),
-  /** How many files each departing user had when leaving; 0: none is. */
-  departing: fc.tuple(fc.nat(12), fc.nat(12), fc.nat(12)),
-});
-const USERS = ["a", "b", "c"];
-const among = (bits: number) => USERS.filter((_, i) => (bits >> i) & 1);
-
-for (const [engine, { open, shared, stepwise }] of Object.entries(SCHEMAS)) {
-  test(`${engine}: everybody sees the files that they saw before, also while departures are erased`, async (t) => {
+  test(`${engine}: everybody sees the same files as before, also while departures are erased`, async (t) => {
     const property = fc.asyncProperty(worlds, fc.constantFrom(...shared), async (world, version) => {
       const numbered = [...world.files].sort((a, b) => a.message - b.message);
       const files = numbered.map(({ message, by, grants }, i): OldFile => {
@@ -236,7 +282,7 @@ for (const [engine, { open, shared, stepwise }] of Object.entries(SCHEMAS)) {
           { conversation_id: CONVERSATION, user_id, until_id: id("att", untilOf(user_id)) },
         ]),
       ];
-      const db = await open(t, version, rows);
+      const db = await openOld(t, engine, version, rows);
       const look = async () => {
         for (const user of USERS) {
           const isSeen = (file: OldFile) =>
@@ -249,7 +295,7 @@ for (const [engine, { open, shared, stepwise }] of Object.entries(SCHEMAS)) {
       await look();
       await eraseAll(db, 3);
       await look();
-      // They go on as in any conversation.
+      // New messages and files reach all members.
       for (const user of members) {
         const number = 90 + USERS.indexOf(user);
         const sent = await db.write("createMessage", message(user, number, CONVERSATION));
@@ -266,5 +312,23 @@ for (const [engine, { open, shared, stepwise }] of Object.entries(SCHEMAS)) {
       }
     });
     await holds(property, 12);
+  });
+
+  test(`${engine}: a file that its uploader has hidden no longer counts in their storage`, async (t) => {
+    const db = await openOld(t, engine, beforeHidden, hiddenRows());
+    const used = await valuesOf(db, sql`SELECT user_id, used FROM storage ORDER BY user_id`);
+    assert.deepEqual(used, [
+      ["a", 2],
+      ["b", 1],
+    ]);
+    const grants = await valuesOf(
+      db,
+      sql`SELECT user_id, attachment_id FROM grants ORDER BY user_id, attachment_id`,
+    );
+    assert.deepEqual(grants, [
+      ...[20, 30].map((number) => ["a", id("att", number)]),
+      ...[10, 20, 40].map((number) => ["b", id("att", number)]),
+    ]);
+    for await (const miscount of findMiscounts(db)) assert.fail(JSON.stringify(miscount));
   });
 }

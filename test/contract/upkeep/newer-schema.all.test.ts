@@ -1,24 +1,23 @@
 // Nodes of PostgreSQL while a newer release migrates their database. The newer release is this one with one more migration.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
 import { type Database, NO_CALLBACKS } from "../../../src/db/database.ts";
-import { migratePostgres, requireCurrentPostgres } from "../../../src/db/engines/postgres/migrate.ts";
+import {
+  migratePostgres,
+  requireCurrentPostgres,
+  VERSION,
+} from "../../../src/db/engines/postgres/migrate.ts";
 import { openPostgres } from "../../../src/db/engines/postgres/postgres.ts";
+import { readMigrations } from "../../../src/db/migrations.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { ParleyError } from "../../../src/errors.ts";
 import { administer, emptyDatabase, LOCKS, testDatabase } from "../../support/engines/postgres.ts";
 import { eventually } from "../../support/files-on-disk.ts";
+import { makeOldPostgres, UNGUARDED } from "../../support/old-databases.ts";
 import { addUser, aUser, contact } from "../../support/rows.ts";
 
-const FOLDER = new URL("../../../src/db/engines/postgres/migrations/", import.meta.url);
-const files = readdirSync(FOLDER)
-  .sort()
-  .map((name) => readFileSync(new URL(name, FOLDER), "utf8"));
-const VERSION = files.length;
-/** The last version of releases that do not notice. */
-const UNGUARDED = 16;
+const MIGRATIONS = readMigrations(new URL("../../../src/db/engines/postgres/migrations/", import.meta.url));
 
 const BREAKING = "ALTER TABLE contacts RENAME COLUMN body TO json";
 const ADDITIVE = `-- Oldest version beside it: ${VERSION}\nCREATE TABLE more (id TEXT)`;
@@ -34,7 +33,7 @@ async function connect(t: TestContext, url: string): Promise<pg.Client> {
 
 /** Starts the newer release; resolves once its schema is committed. */
 async function upgrade(t: TestContext, url: string, migration: string): Promise<void> {
-  return migratePostgres(await connect(t, url), [...files, migration]);
+  return migratePostgres(await connect(t, url), [...MIGRATIONS, migration]);
 }
 
 async function openNode(t: TestContext, url: string): Promise<Database> {
@@ -151,37 +150,29 @@ test("a migration gives way to a long transaction, and is tried again", async (t
   await upgraded;
 });
 
-/** A database of the last release that does not notice a newer schema, and a session of such a node. */
-async function unguarded(t: TestContext): Promise<{ url: string; session: pg.Client }> {
+/** A database of this version with a session of a node that does not notice a newer schema. */
+async function openUnguarded(t: TestContext, version: number): Promise<{ url: string; session: pg.Client }> {
   const url = await emptyDatabase(t);
-  for (const file of files.slice(0, UNGUARDED)) await administer(url, file);
-  await administer(url, `CREATE TABLE schema_version AS SELECT ${UNGUARDED} AS version`);
+  await makeOldPostgres(url, version, []);
   const session = await connect(t, url);
   await session.query("SELECT pg_advisory_lock_shared(hashtext('parley'))");
   await session.query("INSERT INTO incarnation VALUES (true, 'x')");
   return { url, session };
 }
 
-test("nodes that would not notice must stop before a migration that they must not run beside", async (t) => {
-  const { url, session } = await unguarded(t);
-  await assert.rejects(
-    upgrade(t, url, BREAKING),
-    /older Parley use this database.*127\.0\.0\.1 \(process \d+ of PostgreSQL\)\. Stop them all/,
-  );
-  assert.deepEqual(await administer(url, "SELECT version FROM schema_version"), [UNGUARDED]);
-  await session.query("SELECT pg_advisory_unlock_all()");
-  await upgrade(t, url, BREAKING);
-  // One that comes back cannot write: each of its writes reads this table.
-  await assert.rejects(session.query("SELECT id FROM incarnation"), /does not exist/);
-});
-
-test("nodes that would not notice go on beside a release that says so, and still hinder the next one", async (t) => {
-  const { url, session } = await unguarded(t);
-  // The first release with a guard only adds it.
-  const first = files.slice(0, UNGUARDED + 1);
-  await migratePostgres(await connect(t, url), first);
-  assert.deepEqual((await session.query("SELECT id FROM incarnation")).rows, [{ id: "x" }]);
-  assert.deepEqual(await administer(url, "SELECT oldest FROM schema_version"), [UNGUARDED]);
-  const next = migratePostgres(await connect(t, url), [...first, BREAKING]);
-  await assert.rejects(next, /older Parley use this database/);
-});
+// The release after those runs beside them, but this one does not.
+for (const version of [UNGUARDED, UNGUARDED + 1]) {
+  test(`nodes that do not notice a newer schema must stop before schema version ${version} is migrated`, async (t) => {
+    const { url, session } = await openUnguarded(t, version);
+    const migrate = async () => migratePostgres(await connect(t, url));
+    await assert.rejects(
+      migrate(),
+      /older Parley use this database.*127\.0\.0\.1 \(process \d+ of PostgreSQL\)\. Stop them all/,
+    );
+    assert.deepEqual(await administer(url, "SELECT version FROM schema_version"), [version]);
+    await session.query("SELECT pg_advisory_unlock_all()");
+    await migrate();
+    // A node that returns cannot write: each of its writes reads this table.
+    await assert.rejects(session.query("SELECT id FROM incarnation"), /does not exist/);
+  });
+}

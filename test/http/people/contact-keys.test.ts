@@ -1,29 +1,21 @@
 // Contacts that were stored under an older rule of search are found by the present one after a start.
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { type TestContext, test } from "node:test";
-import pg from "pg";
+import { test } from "node:test";
 import { createApp } from "../../../src/app.ts";
-import type { Config } from "../../../src/config/settings.ts";
 import { createToken } from "../../../src/core/people/tokens.ts";
 import { raw, sql } from "../../../src/db/sql.ts";
-import { startOn, testConfig } from "../../support/app.ts";
+import { startOn } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
-import { emptyDatabase } from "../../support/engines/postgres.ts";
+import { type Engine, oldConfig, type Rows } from "../../support/old-databases.ts";
 
-const ENGINES = new URL("../../../src/db/engines/", import.meta.url);
-/** How many migrations there were when names were searched with their accents. */
+/** The last versions in which names were searched with their accents. */
 const BEFORE = { sqlite: 19, postgres: 16 };
 const PEOPLE = 1203;
 
-type Row = Record<string, string | number | null>;
-
 /** Contacts as they were stored then. The last of them alone have other keys now. */
-function rowsOf(): [table: string, row: Row][] {
+function rowsOf(): Rows {
   const own = `cnv_${"0".repeat(26)}`;
-  const rows: [string, Row][] = [
+  const rows: Rows = [
     ["users", { id: "usr_1", username: "ann", username_key: "ann", conversation_id: own, created_at: 1 }],
     ["storage", { user_id: "usr_1", used: 0 }],
     ["members", { user_id: "usr_1", conversation_id: own, joined_at: 1 }],
@@ -43,48 +35,9 @@ function rowsOf(): [table: string, row: Row][] {
   return rows;
 }
 
-async function migrationsOf(engine: keyof typeof BEFORE): Promise<string[]> {
-  const folder = new URL(`${engine}/migrations/`, ENGINES);
-  const names = (await readdir(folder)).sort().slice(0, BEFORE[engine]);
-  return Promise.all(names.map((name) => readFile(new URL(name, folder), "utf8")));
-}
-
-async function onSqlite(t: TestContext): Promise<Config> {
-  const config = await testConfig(t);
-  await mkdir(config.dataFolder);
-  const old = new DatabaseSync(join(config.dataFolder, "parley.db"));
-  for (const text of await migrationsOf("sqlite")) old.exec(text);
-  old.exec("BEGIN");
-  for (const [table, row] of rowsOf()) {
-    const columns = Object.keys(row);
-    const insert = `INSERT INTO ${table} (${columns}) VALUES (${columns.map(() => "?")})`;
-    old.prepare(insert).run(...Object.values(row));
-  }
-  old.exec(`COMMIT; PRAGMA user_version = ${BEFORE.sqlite}`);
-  old.close();
-  return config;
-}
-
-async function onPostgres(t: TestContext): Promise<Config> {
-  const databaseUrl = await emptyDatabase(t);
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  for (const text of await migrationsOf("postgres")) await client.query(text);
-  await client.query("BEGIN");
-  for (const [table, row] of rowsOf()) {
-    const columns = Object.keys(row);
-    const places = columns.map((_, i) => `$${i + 1}`);
-    await client.query(`INSERT INTO ${table} (${columns}) VALUES (${places})`, Object.values(row));
-  }
-  await client.query("COMMIT");
-  await client.query(`CREATE TABLE schema_version AS SELECT ${BEFORE.postgres} AS version`);
-  await client.end();
-  return { ...(await testConfig(t)), databaseUrl, secrets: ["s".repeat(32)] };
-}
-
-for (const [engine, open] of Object.entries({ sqlite: onSqlite, postgres: onPostgres })) {
+for (const [engine, version] of Object.entries(BEFORE) as [Engine, number][]) {
   test(`${engine}: contacts of the schema before are found without accents, and by digits of any form`, async (t) => {
-    const config = await open(t);
+    const config = await oldConfig(t, engine, version, rowsOf());
     const app = await createApp(config);
     const { token } = await createToken(app.core, null, "usr_1", {});
     await app.stop();

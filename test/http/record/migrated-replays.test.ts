@@ -1,15 +1,12 @@
-// A request whose first answer was lost before an upgrade is retried after it: the key still stands for what was done.
+// A request whose first answer was lost before an upgrade is retried after it: the key still has its result.
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
-import { mkdir, readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { createToken } from "../../../src/core/people/tokens.ts";
-import { startOn, testConfig, upload } from "../../support/app.ts";
+import { startOn, upload } from "../../support/app.ts";
+import { oldConfig, type Rows } from "../../support/old-databases.ts";
 import { code, fieldsOf, read, send } from "../../support/people.ts";
 
-const MIGRATIONS = new URL("../../../src/db/engines/sqlite/migrations/", import.meta.url);
 /** The last schema in which the result of a key was all that had been answered. */
 const OLD_VERSION = 10;
 
@@ -25,47 +22,44 @@ const FILE = {
   ...{ filename: "a.txt", file_type: "text/plain", file_size: 4, created_at: 1000, version: 1 },
 };
 
-/** A database as the version before left it: a user, a contact and a file, both created with a key. */
-async function layOld(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const db = new DatabaseSync(join(folder, "parley.db"));
-  const names = (await readdir(MIGRATIONS)).sort().slice(0, OLD_VERSION);
-  for (const name of names) db.exec(await readFile(new URL(name, MIGRATIONS), "utf8"));
-  const insert = (table: string, row: Record<string, SQLInputValue>) => {
-    const places = Object.keys(row).map(() => "?");
-    db.prepare(`INSERT INTO ${table} (${Object.keys(row)}) VALUES (${places})`).run(...Object.values(row));
-  };
-  const user_id = FILE.uploader_id;
-  const conversation = { conversation_id: FILE.conversation_id };
-  insert("users", { id: user_id, username: "ann", username_key: "ann", ...conversation, created_at: 1 });
-  insert("storage", { user_id, used: FILE.file_size });
-  for (const conversation_id of [FILE.conversation_id, CONTACT.conversation_id])
-    insert("members", { conversation_id, user_id, joined_at: 1 });
-  insert("contacts", {
-    ...{ owner_id: user_id, id: CONTACT.id, username_key: "bob", phone_digits: "555", search_key: " bob" },
-    ...{ conversation_id: CONTACT.conversation_id, version: 1, body: JSON.stringify(CONTACT) },
-  });
-  insert("messages", { id: FILE.message_id, ...conversation, sender_id: user_id, created_at: 1000 });
-  insert("attachments", { ...FILE, sha256: sha256("text"), blob_key: FILE.id });
-  insert("small_files", { attachment_id: FILE.id, bytes: Buffer.from("text") });
-  insert("grants", { user_id, attachment_id: FILE.id, ...conversation });
-  const addKey = (key: string, asked: unknown[], result: string) =>
-    insert("idempotency", {
-      ...{ user_id, key_hash: sha256(key), fingerprint: sha256(JSON.stringify(asked)) },
-      ...{ result, until: Date.now() + 3_600_000 },
-    });
-  // As that version wrote them: a contact as the JSON that was answered, a file as its row.
-  addKey("the-contact", ["createContact", fieldsOf("bob")], JSON.stringify(JSON.stringify(CONTACT)));
-  const asked = { filename: FILE.filename, type: "text/plain" };
-  addKey("the-file", ["createAttachment", asked, sha256("text").toString("hex")], JSON.stringify(FILE));
-  db.exec(`PRAGMA user_version = ${OLD_VERSION}`);
-  db.close();
+const user_id = FILE.uploader_id;
+const conversation = { conversation_id: FILE.conversation_id };
+
+/** As that version stored a key: the result is the contact as the JSON that was answered, or the row of a file. */
+function keyRow(key: string, asked: unknown[], result: string): Rows[number] {
+  const hashes = { key_hash: sha256(key), fingerprint: sha256(JSON.stringify(asked)) };
+  return ["idempotency", { user_id, ...hashes, result, until: Date.now() + 3_600_000 }];
 }
 
+/** A user, a contact and a file, both created with a key. */
+const ROWS: Rows = [
+  ["users", { id: user_id, username: "ann", username_key: "ann", ...conversation, created_at: 1 }],
+  ["storage", { user_id, used: FILE.file_size }],
+  ...[FILE, CONTACT].map(({ conversation_id }): Rows[number] => [
+    "members",
+    { conversation_id, user_id, joined_at: 1 },
+  ]),
+  [
+    "contacts",
+    {
+      ...{ owner_id: user_id, id: CONTACT.id, username_key: "bob", phone_digits: "555", search_key: " bob" },
+      ...{ conversation_id: CONTACT.conversation_id, version: 1, body: JSON.stringify(CONTACT) },
+    },
+  ],
+  ["messages", { id: FILE.message_id, ...conversation, sender_id: user_id, created_at: 1000 }],
+  ["attachments", { ...FILE, sha256: sha256("text"), blob_key: FILE.id }],
+  ["small_files", { attachment_id: FILE.id, bytes: Buffer.from("text") }],
+  ["grants", { user_id, attachment_id: FILE.id, ...conversation }],
+  keyRow("the-contact", ["createContact", fieldsOf("bob")], JSON.stringify(JSON.stringify(CONTACT))),
+  keyRow(
+    "the-file",
+    ["createAttachment", { filename: FILE.filename, type: "text/plain" }, sha256("text").toString("hex")],
+    JSON.stringify(FILE),
+  ),
+];
+
 async function upgraded(t: TestContext) {
-  const config = await testConfig(t);
-  await layOld(config.dataFolder);
-  const server = await startOn(t, config);
+  const server = await startOn(t, await oldConfig(t, "sqlite", OLD_VERSION, ROWS));
   const { token } = await createToken(server.app.core, null, FILE.uploader_id, {});
   const withKey = (key: string) => ({
     ...{ id: FILE.uploader_id, token },

@@ -1,19 +1,16 @@
 // A database with messages from before there was a search is brought forward: the search waits, then finds all of them.
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { type TestContext, test } from "node:test";
-import pg from "pg";
+import { test } from "node:test";
 import { createApp } from "../../../src/app.ts";
 import type { Config } from "../../../src/config/settings.ts";
 import { createToken } from "../../../src/core/people/tokens.ts";
 import { openPostgres } from "../../../src/db/engines/postgres/postgres.ts";
 import { holdWrites } from "../../../src/db/engines/sqlite/lock.ts";
-import { startOn, type TestApp, type TestUser, testConfig } from "../../support/app.ts";
+import { databaseOf } from "../../../src/util/data-folder.ts";
+import { startOn, type TestApp, type TestUser } from "../../support/app.ts";
 import type { Json } from "../../support/asker.ts";
-import { emptyDatabase } from "../../support/engines/postgres.ts";
 import { eventually } from "../../support/files-on-disk.ts";
+import { type Engine, oldConfig, type Rows } from "../../support/old-databases.ts";
 import { read, say, send } from "../../support/people.ts";
 import { messageId } from "../../support/rows.ts";
 import { columnOf, findIndexProblems } from "../../support/search-index.ts";
@@ -21,17 +18,14 @@ import { columnOf, findIndexProblems } from "../../support/search-index.ts";
 /** However few messages there are. */
 const INDEXED = { messagesReadAtOnce: 0 };
 
-type Row = Record<string, string | number | null>;
-
-const ENGINES = new URL("../../../src/db/engines/", import.meta.url);
 const OWN = `cnv_${"0".repeat(26)}`;
 
 /** Messages are old, edited since, or deleted: of the last, and of the text before the edit, an empty body is left. */
-function rowsOf(): [table: string, row: Row][] {
+function rowsOf(): Rows {
   const user = { id: "usr_1", username: "ann", username_key: "ann", conversation_id: OWN, created_at: 1 };
   const own = { user_id: "usr_1", conversation_id: OWN };
   const message = { conversation_id: OWN, sender_id: "usr_1", type: "text", has_files: 0, version: 1 };
-  const sent = (number: number, body_id: number, edited_at: number | null = null): [string, Row] => [
+  const sent = (number: number, body_id: number, edited_at: number | null = null): Rows[number] => [
     "messages",
     { ...message, id: messageId(number), body_id, created_at: 1_800_000_000_000 + number, edited_at },
   ];
@@ -55,18 +49,11 @@ function rowsOf(): [table: string, row: Row][] {
   ];
 }
 
-async function migrationsOf(engine: string, count: number): Promise<string[]> {
-  const folder = new URL(`${engine}/migrations/`, ENGINES);
-  const names = (await readdir(folder)).sort().slice(0, count);
-  return Promise.all(names.map((name) => readFile(new URL(name, folder), "utf8")));
-}
-
-interface Old {
-  config: Config;
-  token: string;
-  /** Keeps the index from being written. */
-  hold(): Promise<() => Promise<void>>;
-}
+/** The versions with messages and without search. */
+const SCHEMAS: [Engine, number][] = [
+  ...[11, 12, 13].map((version): [Engine, number] => ["sqlite", version]),
+  ...[7, 8, 9].map((version): [Engine, number] => ["postgres", version]),
+];
 
 /** Migrates as a start does, without the work in the background. Returns a token. */
 async function migrate(config: Config): Promise<string> {
@@ -76,60 +63,16 @@ async function migrate(config: Config): Promise<string> {
   return token;
 }
 
-async function onSqlite(t: TestContext, version: number): Promise<Old> {
-  const config = await testConfig(t, INDEXED);
-  await mkdir(config.dataFolder);
-  const path = join(config.dataFolder, "parley.db");
-  const old = new DatabaseSync(path);
-  for (const text of await migrationsOf("sqlite", version)) old.exec(text);
-  for (const [table, row] of rowsOf()) {
-    const columns = Object.keys(row);
-    const insert = `INSERT INTO ${table} (${columns}) VALUES (${columns.map(() => "?")})`;
-    old.prepare(insert).run(...Object.values(row));
+/** Keeps the index from being written. */
+async function hold({ databaseUrl, dataFolder }: Config): Promise<() => Promise<void>> {
+  if (databaseUrl === null) {
+    const held = holdWrites(databaseOf(dataFolder));
+    return async () => held.release();
   }
-  old.exec(`PRAGMA user_version = ${version}`);
-  old.close();
-  const token = await migrate(config);
-  return {
-    config,
-    token,
-    async hold() {
-      const held = holdWrites(path);
-      return async () => held.release();
-    },
-  };
+  const other = await openPostgres(databaseUrl);
+  assert.ok(await other.claim("indexer"));
+  return () => other.close();
 }
-
-async function onPostgres(t: TestContext, version: number): Promise<Old> {
-  const databaseUrl = await emptyDatabase(t);
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  for (const text of await migrationsOf("postgres", version)) await client.query(text);
-  for (const [table, row] of rowsOf()) {
-    const columns = Object.keys(row);
-    const places = columns.map((_, i) => `$${i + 1}`);
-    await client.query(`INSERT INTO ${table} (${columns}) VALUES (${places})`, Object.values(row));
-  }
-  await client.query("SELECT setval(pg_get_serial_sequence('message_bodies', 'id'), 6)");
-  await client.query(`CREATE TABLE schema_version AS SELECT ${version} AS version`);
-  await client.end();
-  const config = { ...(await testConfig(t, INDEXED)), databaseUrl };
-  const token = await migrate(config);
-  return {
-    config,
-    token,
-    async hold() {
-      const other = await openPostgres(databaseUrl);
-      assert.ok(await other.claim("indexer"));
-      return () => other.close();
-    },
-  };
-}
-
-const SCHEMAS = [
-  ...[11, 12, 13].map((version) => ({ engine: "sqlite", version, open: onSqlite })),
-  ...[7, 8, 9].map((version) => ({ engine: "postgres", version, open: onPostgres })),
-];
 
 const search = (server: TestApp, who: TestUser, q: string) =>
   send(server, who, "GET", `/v1/messages?q=${encodeURIComponent(q)}`);
@@ -139,16 +82,17 @@ async function textsOf(server: TestApp, who: TestUser, q: string): Promise<unkno
   return (page.data as Json[]).map(({ text }) => text);
 }
 
-for (const { engine, version, open } of SCHEMAS) {
+for (const [engine, version] of SCHEMAS) {
   test(`${engine}: after schema ${version} the search is away, and then finds each text that is there once`, async (t) => {
-    const { config, token, hold } = await open(t, version);
+    const config = await oldConfig(t, engine, version, rowsOf(), INDEXED);
+    const token = await migrate(config);
     const me = { id: "usr_1", token, headers: { authorization: `Bearer ${token}` } };
     const change = async (server: TestApp) => {
       await say(server, me, OWN, "new red");
       await read(send(server, me, "PUT", `/v1/messages/${messageId(1)}`, { text: "first blue" }), 200);
       assert.equal((await send(server, me, "DELETE", `/v1/messages/${messageId(5)}`)).status, 204);
     };
-    const release = await hold();
+    const release = await hold(config);
     const server = await startOn(t, config);
     try {
       const refused = await search(server, me, "red");

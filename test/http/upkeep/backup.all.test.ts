@@ -5,8 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { type CommandLine, commandLine, pushKeyOf, tokenOf } from "../../support/command.ts";
 import { type Acknowledged, flipBit, nothing, send, sha256, write } from "../../support/command-writers.ts";
-
-const SCHEMA = new URL("../../../src/db/engines/sqlite/migrations/0001-first.sql", import.meta.url);
+import { makeOldSqlite } from "../../support/old-databases.ts";
 
 /** A command line whose data folder, still missing, is another; its server has the same address. */
 function elsewhere(command: CommandLine, t: TestContext): Promise<CommandLine> {
@@ -196,20 +195,21 @@ test("a backup of an older schema is restored as it is, and the next start migra
   const command = await commandLine(t);
   const folder = backupOf(command);
   await mkdir(folder);
-  const db = new DatabaseSync(join(folder, "parley.db"));
-  db.exec(await readFile(SCHEMA, "utf8"));
   const key = "0f".repeat(16);
-  const digest = Buffer.from(sha256(Buffer.from("data")), "hex");
-  db.exec("INSERT INTO users VALUES ('usr_1', 'ada', 'ada', NULL, NULL, NULL, 'cnv_1', 1)");
-  const insert =
-    "INSERT INTO attachments VALUES ('att_1','cnv_1','msg_1','usr_1','a','text/plain',4,?,?,1,1)";
-  db.prepare(insert).run(digest, key);
-  db.exec("INSERT INTO messages VALUES ('msg_1', 'cnv_1', 'usr_1', 1)");
-  db.exec("INSERT INTO members VALUES ('cnv_1', 'usr_1', 1)");
-  db.exec("INSERT INTO grants VALUES ('usr_1', 'att_1', 'cnv_1')");
+  const ids = { conversation_id: "cnv_1", user_id: "usr_1" };
+  const file = {
+    ...{ id: "att_1", conversation_id: "cnv_1", message_id: "msg_1", uploader_id: "usr_1", filename: "a" },
+    ...{ file_type: "text/plain", file_size: 4, sha256: Buffer.from(sha256(Buffer.from("data")), "hex") },
+    ...{ blob_key: key, created_at: 1, version: 1 },
+  };
   // As in a copy by hand of a folder whose server was stopped.
-  db.exec("PRAGMA journal_mode = WAL; PRAGMA user_version = 1");
-  db.close();
+  makeOldSqlite(join(folder, "parley.db"), 1, [
+    ["users", { id: "usr_1", username: "ada", username_key: "ada", conversation_id: "cnv_1", created_at: 1 }],
+    ["attachments", file],
+    ["messages", { id: "msg_1", conversation_id: "cnv_1", sender_id: "usr_1", created_at: 1 }],
+    ["members", { ...ids, joined_at: 1 }],
+    ["grants", { ...ids, attachment_id: "att_1" }],
+  ]);
   await mkdir(join(folder, "blobs/0f"), { recursive: true });
   await writeFile(join(folder, "blobs/0f", key), "data");
   const ended = await command.run("restore", folder);

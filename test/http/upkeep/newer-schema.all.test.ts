@@ -1,18 +1,15 @@
 // A server on PostgreSQL whose database a newer release migrates: this one with one more migration.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import pg from "pg";
-import { migratePostgres } from "../../../src/db/engines/postgres/migrate.ts";
+import { migratePostgres, VERSION } from "../../../src/db/engines/postgres/migrate.ts";
+import { readMigrations } from "../../../src/db/migrations.ts";
 import { commandLine, tokenOf } from "../../support/command.ts";
 import { settingsOn, testDatabase } from "../../support/engines/postgres.ts";
 import { listen } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 
-const FOLDER = new URL("../../../src/db/engines/postgres/migrations/", import.meta.url);
-const files = readdirSync(FOLDER)
-  .sort()
-  .map((name) => readFileSync(new URL(name, FOLDER), "utf8"));
+const MIGRATIONS = readMigrations(new URL("../../../src/db/engines/postgres/migrations/", import.meta.url));
 
 /** It leaves old nodes neither what they read nor what they write. */
 const BREAKING = "ALTER TABLE contacts RENAME COLUMN body TO json; ALTER TABLE messages DROP COLUMN type";
@@ -49,7 +46,7 @@ test("amid requests a server turns unready, refuses all with 503, ends its strea
   ];
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await migratePostgres(client, [...files, BREAKING]).finally(() => client.end());
+  await migratePostgres(client, [...MIGRATIONS, BREAKING]).finally(() => client.end());
   const isUnready = async () => (await fetch(`${command.url}/readyz`)).status === 503;
   assert.ok(await eventually(isUnready));
   let hasEnded = false;
@@ -74,5 +71,5 @@ test("amid requests a server turns unready, refuses all with 503, ends its strea
   assert.equal((await fetch(`${command.url}/healthz`)).status, 200);
   const lines = server.stderr().match(/^.*a newer release has migrated the database.*$/gm) ?? [];
   assert.equal(lines.length, 1, "it says so once");
-  assert.equal(JSON.parse(lines[0]!).schema, files.length + 1);
+  assert.equal(JSON.parse(lines[0]!).schema, VERSION + 1);
 });

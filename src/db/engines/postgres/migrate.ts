@@ -1,16 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClientBase } from "pg";
 import { OperatorError } from "../../../errors.ts";
-import { readMigrations, refuseNewer, requireCurrent } from "../../migrations.ts";
+import { pendingMigrations, readMigrations, refuseNewer, requireCurrent } from "../../migrations.ts";
 import { isConflict, isLockTimeout } from "./errors.ts";
 
 const MIGRATIONS = readMigrations(new URL("./migrations/", import.meta.url));
+/** The version that the first migration creates, and the steps of earlier schemas to it. */
+const BASE = { version: 19, steps: new URL("./before-0.1.0.sql", import.meta.url) };
+const newestOf = (migrations: readonly string[]) => BASE.version + migrations.length - 1;
 /** The schema version of this release. */
-export const VERSION = MIGRATIONS.length;
-/** The last version with releases that do not notice a newer schema while they run. */
-const UNGUARDED = 16;
+export const VERSION = newestOf(MIGRATIONS);
 /** A migration without this line stops all nodes of earlier releases. */
 const OLDEST = /^-- Oldest version beside it: (\d+)$/m;
+
+/** Stands for releases up to version 16: their table has no number, and they do not notice a newer schema while they run. */
+const UNGUARDED = 0;
 
 /** The advisory lock for migrations; any number that nothing else uses. */
 const LOCK = 7_270_535_921;
@@ -18,7 +22,7 @@ const LOCK = 7_270_535_921;
 const LOCK_TIMEOUT_MS = 2000;
 const MAX_TRIES = 20;
 const RETRY_MS = 1000;
-/** How long to wait for processes that were just stopped to leave the database. */
+/** How long to wait for stopped processes to leave the database. */
 const LEAVE_TRIES = 30;
 const LEAVE_POLL_MS = 100;
 
@@ -52,10 +56,13 @@ async function migrateOnce(client: ClientBase, migrations: readonly string[]): P
   await client.query("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
   try {
     await client.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
-    await client.query("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)");
+    await client.query(
+      "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL, oldest INTEGER)",
+    );
     const { version, oldest } = await storedSchema(client);
-    refuseNewer(version, migrations.length, oldest);
-    if (version < migrations.length) await bringForward(client, migrations, version);
+    const newest = newestOf(migrations);
+    refuseNewer(version, newest, oldest);
+    if (version < newest) await bringForward(client, migrations, version);
     await client.query("COMMIT");
   } catch (error) {
     await client.query("ROLLBACK").catch(() => {});
@@ -73,18 +80,17 @@ async function bringForward(
   migrations: readonly string[],
   version: number,
 ): Promise<void> {
-  const newest = migrations.length;
+  const newest = newestOf(migrations);
   const oldest = oldestBeside(migrations);
-  const isEnded = (table: string) => releaseOf(table, version) < oldest;
   const before = await incarnations(client);
-  if (before.includes("incarnation") && isEnded("incarnation")) await awaitUnguarded(client, newest);
+  if (before.some(({ release }) => release === UNGUARDED)) await awaitUnguarded(client, newest);
   await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-  if (before.length > 0) await client.query(`LOCK TABLE ${before.join(", ")} IN ACCESS EXCLUSIVE MODE`);
-  for (const migration of migrations.slice(version)) await client.query(migration);
-  for (const table of await incarnations(client))
-    if (isEnded(table)) await client.query(`DROP TABLE ${table}`);
-  for (let release = Math.max(version, UNGUARDED) + 1; release <= newest; release++) {
-    if (release < oldest) continue;
+  const tables = before.map(({ table }) => table).join(", ");
+  if (tables !== "") await client.query(`LOCK TABLE ${tables} IN ACCESS EXCLUSIVE MODE`);
+  for (const migration of pendingMigrations(version, migrations, BASE)) await client.query(migration);
+  for (const { table, release } of before) if (release < oldest) await client.query(`DROP TABLE ${table}`);
+  for (let release = Math.max(version + 1, oldest); release <= newest; release++) {
+    // Unlogged: crash recovery of PostgreSQL empties it, and may reuse the ids of transactions that were not durable.
     await client.query(
       `CREATE UNLOGGED TABLE ${incarnationOf(release)} (one BOOLEAN NOT NULL PRIMARY KEY CHECK (one),
         id TEXT COLLATE "C" NOT NULL)`,
@@ -96,23 +102,22 @@ async function bringForward(
 
 /** Returns the oldest schema version whose nodes may run beside the newest. */
 function oldestBeside(migrations: readonly string[]): number {
-  return Math.max(...migrations.map((text, i) => Number(OLDEST.exec(text)?.[1] ?? i + 1)));
+  return Math.max(...migrations.map((text, i) => Number(OLDEST.exec(text)?.[1] ?? BASE.version + i)));
 }
 
-/** Releases without a table of their own read `incarnation`, and only run on the schema that they know. */
-function releaseOf(table: string, version: number): number {
-  return table === "incarnation" ? Math.min(version, UNGUARDED) : Number(table.slice("incarnation_".length));
-}
-
-async function incarnations(client: ClientBase): Promise<string[]> {
+/** Finds the tables that `bringForward` locks, and the version of the release that writes read each for. */
+async function incarnations(client: ClientBase): Promise<{ table: string; release: number }[]> {
   const { rows } = await client.query(
     `SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
       AND relname ~ '^incarnation(_[0-9]+)?$' ORDER BY relname`,
   );
-  return rows.map(({ relname }) => relname);
+  return rows.map(({ relname }) => ({
+    table: relname,
+    release: Number(relname.split("_")[1] ?? UNGUARDED),
+  }));
 }
 
-/** Those that hold the lock of all users of a database, but not the one that tells their release. */
+/** Processes that hold the lock of all users of a database, but not the one that states their release. */
 const UNGUARDED_USERS = `SELECT COALESCE(host(a.client_addr), 'this machine') || ' (process ' || l.pid || ' of PostgreSQL)' AS who
   FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
   WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.objid = hashtext('parley')::oid AND l.granted

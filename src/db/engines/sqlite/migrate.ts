@@ -1,8 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
 import { OperatorError } from "../../../errors.ts";
-import { readMigrations, refuseNewer, requireCurrent } from "../../migrations.ts";
+import { pendingMigrations, readMigrations, refuseNewer, requireCurrent } from "../../migrations.ts";
 
-const FOLDER = new URL("./migrations/", import.meta.url);
+const MIGRATIONS = readMigrations(new URL("./migrations/", import.meta.url));
+/** The version that the first migration creates, and the steps of earlier schemas to it. */
+const BASE = { version: 21, steps: new URL("./before-0.1.0.sql", import.meta.url) };
+const VERSION = BASE.version + MIGRATIONS.length - 1;
 
 /**
  * Runs the pending migrations in one transaction with the new version, which is stored as `user_version`. Throws if the
@@ -11,16 +14,14 @@ const FOLDER = new URL("./migrations/", import.meta.url);
 export function migrate(db: DatabaseSync): void {
   // The log of a process that crashed contains deleted data.
   db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-  const migrations = readMigrations(FOLDER);
-  const newest = migrations.length;
-  if (version(db) === newest) return;
+  if (versionOf(db) === VERSION) return;
   // Two processes may open a new database at once: the version is read again under the lock.
   db.exec("BEGIN EXCLUSIVE");
   try {
-    const current = version(db);
-    refuseNewer(current, newest);
-    for (const migration of migrations.slice(current)) db.exec(migration);
-    db.exec(`PRAGMA user_version = ${newest}; COMMIT`);
+    const current = versionOf(db);
+    refuseNewer(current, VERSION);
+    for (const migration of pendingMigrations(current, MIGRATIONS, BASE)) db.exec(migration);
+    db.exec(`PRAGMA user_version = ${VERSION}; COMMIT`);
   } catch (error) {
     if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
@@ -29,16 +30,16 @@ export function migrate(db: DatabaseSync): void {
 
 /** For commands beside a server that may be older: only a server start migrates a schema. */
 export function requireCurrentSchema(db: DatabaseSync): void {
-  requireCurrent(version(db), readMigrations(FOLDER).length, "Stop the server, copy its data folder (cp -a)");
+  requireCurrent(versionOf(db), VERSION, "Stop the server, copy its data folder (cp -a)");
 }
 
 /** Throws if the database is not Parley's, or is newer than this code. An older one may be read. */
 export function requireKnownSchema(db: DatabaseSync): void {
-  const current = version(db);
+  const current = versionOf(db);
   if (current === 0) throw new OperatorError(`${db.location()} is not a Parley database.`);
-  refuseNewer(current, readMigrations(FOLDER).length);
+  refuseNewer(current, VERSION);
 }
 
-function version(db: DatabaseSync): number {
+function versionOf(db: DatabaseSync): number {
   return (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
 }

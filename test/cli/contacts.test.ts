@@ -90,10 +90,10 @@ onEachServer(
         env: bob.env,
         stdio: ["ignore", full, "pipe"],
       });
-      const told = text(unkept.stderr!);
+      const output = text(unkept.stderr!);
       const [code] = await once(unkept, "close");
       assert.equal(code, 2);
-      assert.match(await told, /^parley: standard output: ENOSPC/);
+      assert.match(await output, /^parley: standard output: ENOSPC/);
     }
   },
 );

@@ -212,7 +212,7 @@ async function losingProxy(t: TestContext, url: string, bytes: number) {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     passed: () => passed,
-    mend() {
+    restore() {
       most = Number.POSITIVE_INFINITY;
     },
   };
@@ -237,7 +237,7 @@ test("Ctrl-C ends an upload, and warns that it may have succeeded", async (t) =>
     /^Not uploaded: after\.txt\nparley: Possibly uploaded: half\.bin\. Check with parley attachments list\.\n$/m,
   );
   while ((await coming()).length > 0) await sleep(10);
-  proxy.mend();
+  proxy.restore();
   assert.deepEqual(items(await ada.run("attachments", "list", "--json")), []);
 });
 
@@ -255,7 +255,7 @@ test("the same command resumes an interrupted upload of a large file", async (t)
   const { code, stderr } = await end;
   assert.equal(code, 130);
   assert.match(stderr, /^parley: Interrupted: large\.bin\. To continue, run the same command\.$/m);
-  proxy.mend();
+  proxy.restore();
   const again = await ada.run("upload", "large.bin", "--json");
   assert.equal(again.code, 0, again.stderr);
   assert.ok(proxy.passed() < 55_000_000, `${proxy.passed()} bytes were sent: it began anew`);
@@ -280,7 +280,7 @@ test("the same command restarts an upload that the server no longer has", async 
   while (proxy.passed() < 19_900_000) await sleep(10);
   child.kill("SIGINT");
   assert.equal((await end).code, 130);
-  proxy.mend();
+  proxy.restore();
   const headers = { authorization: `Bearer ${token}` };
   const list = await fetch(`${operator.url}/v1/uploads`, { headers });
   const [{ id }] = ((await list.json()) as { data: [{ id: string }] }).data;

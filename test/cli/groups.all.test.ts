@@ -1,23 +1,9 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { commandLine, tokenOf } from "../support/command.ts";
+import { test } from "node:test";
 import { follow } from "./follow.ts";
-import { items, newcomer, onEachServer, type Person, type Served } from "./person.ts";
-
-/** Creates two users who are contacts of each other. */
-async function pair(t: TestContext, server: Served): Promise<[ada: Person, bob: Person]> {
-  const [ada, bob] = [await newcomer(t, server, "ada"), await newcomer(t, server, "bob")];
-  await ada.run("contacts", "add", "bob", "+15550101");
-  await bob.run("contacts", "add", "ada", "+15550100");
-  return [ada, bob];
-}
-
-async function serve(t: TestContext) {
-  const operator = await commandLine(t);
-  return pair(t, { operator, url: operator.url, token: tokenOf(await operator.serve()) });
-}
+import { items, onEachServer, type Person, pair, servePair } from "./person.ts";
 
 /** Runs a command that succeeds, and returns what it reports. */
 async function says(who: Person, ...args: string[]): Promise<string> {
@@ -38,7 +24,7 @@ async function rows(who: Person, ...args: string[]): Promise<string[]> {
 }
 
 onEachServer("a group is created, joined, used and left", async (t, server) => {
-  const [ada, bob] = await pair(t, server);
+  const { ada, bob } = await pair(t, server);
   assert.match(
     await says(ada, "groups", "create", "Climbing", "--invite", "bob", "--invite", "eve"),
     /^grp_\w{26} {2}Climbing$/,
@@ -92,7 +78,7 @@ onEachServer("a group is created, joined, used and left", async (t, server) => {
 });
 
 test("a chat in a group shows senders and system messages", async (t) => {
-  const [ada, bob] = await serve(t);
+  const { ada, bob } = await servePair(t);
   await ada.run("groups", "create", "Climbing", "--invite", "bob");
   const chat = follow(ada, "Climbing");
   await chat.until("* ada joined");
@@ -116,7 +102,7 @@ test("a chat in a group shows senders and system messages", async (t) => {
 });
 
 test("a contact takes precedence over a group of the same name, and ids tell groups apart", async (t) => {
-  const [ada, bob] = await serve(t);
+  const { ada, bob } = await servePair(t);
   const [named] = items(await ada.run("groups", "create", "Bob", "--history", "all", "--json"));
   assert.equal(named.history, "all");
   await says(ada, "send", "bob", "to the contact");
@@ -138,7 +124,7 @@ test("a contact takes precedence over a group of the same name, and ids tell gro
 });
 
 test("an invitation is declined, and refusals are explained", async (t) => {
-  const [ada, bob] = await serve(t);
+  const { ada, bob } = await servePair(t);
   await ada.run("groups", "create", "Climbing", "--invite", "bob");
   const own = await ada.run("groups", "role", "Climbing", "ada", "member");
   assert.equal(own.stderr, "ada is an admin of Climbing.\n");

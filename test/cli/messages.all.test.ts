@@ -1,26 +1,11 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { Parley } from "../../client/src/index.ts";
-import { commandLine, tokenOf } from "../support/command.ts";
 import { follow } from "./follow.ts";
 import { noTerminal, onTerminal, toScreen } from "./on-terminal.ts";
-import { items, newcomer, onEachServer, type Served } from "./person.ts";
-
-/** Creates two users who are contacts of each other. */
-async function pair(t: TestContext, server: Served) {
-  const [ada, bob] = [await newcomer(t, server, "ada"), await newcomer(t, server, "bob")];
-  await ada.run("contacts", "add", "bob", "+15550101");
-  const [contact] = items(await bob.run("contacts", "add", "ada", "+15550100", "--json"));
-  return { ada, bob, conversation: contact.conversation_id as string };
-}
-
-async function serve(t: TestContext) {
-  const operator = await commandLine(t);
-  const token = tokenOf(await operator.serve());
-  return pair(t, { operator, url: operator.url, token });
-}
+import { items, onEachServer, pair, servePair } from "./person.ts";
 
 onEachServer("messages are sent with text and files, and listed", async (t, server) => {
   const { ada, bob, conversation } = await pair(t, server);
@@ -99,7 +84,7 @@ onEachServer(
 );
 
 test("a message that was not sent is explained", async (t) => {
-  const { ada, bob, conversation } = await serve(t);
+  const { ada, bob, conversation } = await servePair(t);
   for (const [code, said, ...args] of [
     [2, /nothing to send/, "bob"],
     [2, /Cannot send none\.txt: No such file/, "bob", "text", "--file", "none.txt"],
@@ -116,7 +101,7 @@ test("a message that was not sent is explained", async (t) => {
 });
 
 test("a terminal of unknown width shows lists and chats in full", { skip: noTerminal }, async (t) => {
-  const { ada, bob } = await serve(t);
+  const { ada, bob } = await servePair(t);
   await ada.run("send", "bob", "The plan");
   const list = await onTerminal(bob, "messages ada", 0).end();
   assert.match(list.shown, /ada +\S+Z +The plan/);
@@ -131,7 +116,7 @@ test("a terminal of unknown width shows lists and chats in full", { skip: noTerm
 });
 
 test("a chat prints new messages, sends each line of a pipe in order, and ends with the pipe", async (t) => {
-  const { ada, bob } = await serve(t);
+  const { ada, bob } = await servePair(t);
   await ada.run("send", "bob", "before");
   const chat = follow(bob, "ada");
   await chat.until("before");
@@ -158,7 +143,7 @@ test("a chat prints new messages, sends each line of a pipe in order, and ends w
 });
 
 test("a chat prints changes as JSON, continues after a refused line, and ends when the reader stops", async (t) => {
-  const { ada, bob, conversation } = await serve(t);
+  const { ada, bob, conversation } = await servePair(t);
   const login = await readFile(join(ada.folder, ".config/parley/login.json"), "utf8");
   await new Parley(JSON.parse(login)).messages.create({ conversation_id: conversation, data: { lat: 1 } });
   const chat = follow(bob, "ada", "--json");
@@ -182,7 +167,7 @@ test("a chat prints changes as JSON, continues after a refused line, and ends wh
 test("on a terminal a chat shows sent and new messages, and restores the terminal", {
   skip: noTerminal,
 }, async (t) => {
-  const { ada, bob } = await serve(t);
+  const { ada, bob } = await servePair(t);
   await writeFile(join(ada.folder, "a.txt"), "x");
   for (const key of ["\u0003", "\u0004"]) {
     const chat = onTerminal(bob, "chat ada; code=$?; stty -a | grep -o ' -*echo '; exit $code");
@@ -205,7 +190,7 @@ test("on a terminal a chat shows sent and new messages, and restores the termina
 test("on a terminal, typed lines are replaced by their messages, even if typed faster than sent", {
   skip: noTerminal,
 }, async (t) => {
-  const { ada, bob } = await serve(t);
+  const { ada, bob } = await servePair(t);
   await ada.run("send", "bob", "before");
   const chat = onTerminal(bob, "chat ada");
   await chat.until("before");

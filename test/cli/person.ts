@@ -75,3 +75,18 @@ export function items({ stdout }: Ended): any[] {
     .filter(Boolean)
     .map((line) => JSON.parse(line));
 }
+
+/** Creates two users who are contacts of each other. */
+export async function pair(t: TestContext, server: Served) {
+  const [ada, bob] = [await newcomer(t, server, "ada"), await newcomer(t, server, "bob")];
+  await ada.run("contacts", "add", "bob", "+15550101");
+  const [contact] = items(await bob.run("contacts", "add", "ada", "+15550100", "--json"));
+  return { ada, bob, conversation: contact.conversation_id as string };
+}
+
+/** Starts a server with a pair of users. */
+export async function servePair(t: TestContext) {
+  const operator = await commandLine(t);
+  const token = tokenOf(await operator.serve());
+  return pair(t, { operator, url: operator.url, token });
+}

@@ -13,7 +13,7 @@ import { DAY_MS, hook, LIMITS, newest } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
 import { makeContact, openPage } from "./browser.ts";
 import { dialog, enter, go, press, row, sendNote } from "./in-admin.ts";
-import { isAsked, PEOPLE, PHONE, type Step, shoot, takeTour } from "./in-screenshots.ts";
+import { isAsked, PEOPLE, PHONE, pressEscape, type Step, shoot, takeTour } from "./in-screenshots.ts";
 
 const QUOTA = 5_000_000;
 /** Bytes stored by each of PEOPLE. */
@@ -129,8 +129,6 @@ async function nameReceivers(page: Page, names: ReadonlyMap<string, string>): Pr
     await route.fulfill({ response: answer, body: text });
   });
 }
-
-const pressEscape = (page: Page) => page.keyboard.press("Escape");
 
 async function openWebhook(page: Page, address: string): Promise<void> {
   await page.goto(address);

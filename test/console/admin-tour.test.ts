@@ -1,4 +1,4 @@
-// An administrator's tasks, by mouse and by keyboard alone.
+// An administrator's tasks by keyboard alone. admin.test.ts does them with the mouse.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
@@ -9,21 +9,11 @@ import { hook, newest } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
 import { addUser, dialog, hear, type Office, openOffice, row, sendNote, statusFor } from "./in-admin.ts";
 
-/** How the administrator operates the page. */
-interface Hand {
-  use(target: Locator): Promise<void>;
-  write(target: Locator, text: string): Promise<void>;
-}
-
-const mouse: Hand = {
-  use: (target) => target.click(),
-  write: (target, text) => target.fill(text),
-};
-
 const isFocused = (target: Locator) => target.evaluate((element) => element === document.activeElement);
 
 /** Focuses a control. A table is one tab stop: arrow keys move on from its first row. */
-async function reach(page: Page, target: Locator): Promise<void> {
+async function reach(target: Locator): Promise<void> {
+  const { keyboard } = target.page();
   await target.waitFor();
   let inTable = "Home";
   for (let stops = 0; stops < 80; stops++) {
@@ -32,27 +22,26 @@ async function reach(page: Page, target: Locator): Promise<void> {
       const table = element.closest("[role=grid]");
       return table?.contains(document.activeElement);
     });
-    await page.keyboard.press(isInTable ? inTable : "Tab");
+    await keyboard.press(isInTable ? inTable : "Tab");
     if (isInTable) inTable = "ArrowRight";
   }
   assert.fail(`${target} is not reached by the keyboard`);
 }
 
-const keyboard = (page: Page): Hand => ({
-  async use(target) {
-    await reach(page, target);
-    await page.keyboard.press("Enter");
-  },
-  async write(target, text) {
-    await reach(page, target);
-    await page.keyboard.type(text);
-  },
-});
+async function use(target: Locator): Promise<void> {
+  await reach(target);
+  await target.page().keyboard.press("Enter");
+}
+
+async function write(target: Locator, text: string): Promise<void> {
+  await reach(target);
+  await target.page().keyboard.type(text);
+}
 
 const button = (where: Page | Locator, name: string) => where.getByRole("button", { name, exact: true });
 
 /** Finds Bob, creates a token for him, and revokes it because it has leaked. */
-async function manageToken({ page, server }: Office, { use, write }: Hand): Promise<void> {
+async function manageToken({ page, server }: Office): Promise<void> {
   await page.keyboard.press("/");
   await write(page.getByRole("searchbox", { name: "Find users" }), "bo");
   await page.getByText("1 found").waitFor();
@@ -73,11 +62,11 @@ async function manageToken({ page, server }: Office, { use, write }: Hand): Prom
 }
 
 /** Reads on Bob's page why his webhook fails, fixes the receiver, and sends the event again. */
-async function mendWebhook({ page }: Office, { use }: Hand, mend: () => void): Promise<void> {
+async function fixWebhook({ page }: Office, fix: () => void): Promise<void> {
   await use(row(page, "Webhooks of bob", /Failing.*Answers 401/).getByRole("link"));
   const state = page.getByRole("status", { name: "State" });
   await state.getByText("check the signature instead").waitFor();
-  mend();
+  fix();
   await use(button(page, "Send again: Message created"));
   await hear(page, "The event is sent again.");
   await state.getByText("Delivering").waitFor();
@@ -87,7 +76,7 @@ const section = (page: Page, name: string) =>
   page.getByRole("navigation", { name: "Administration" }).getByRole("link", { name });
 
 /** Exports the audit trail of Bob's tokens. */
-async function exportTrail({ page }: Office, { use, write }: Hand): Promise<void> {
+async function exportTrail({ page }: Office): Promise<void> {
   await use(section(page, "Audit trail"));
   await write(page.getByRole("searchbox", { name: "About" }), "bob");
   await row(page, "Audit trail", "admin revoked the token “phone” of bob").waitFor();
@@ -100,7 +89,7 @@ async function exportTrail({ page }: Office, { use, write }: Hand): Promise<void
 }
 
 /** Finds the user who stores most, and erases that user. */
-async function freeStorage({ page }: Office, { use, write }: Hand): Promise<void> {
+async function freeStorage({ page }: Office): Promise<void> {
   await use(section(page, "Overview"));
   await page.getByText("The files of all users take 950 bytes.").waitFor();
   await use(row(page, "Users with most storage", "bob").getByRole("link"));
@@ -112,27 +101,21 @@ async function freeStorage({ page }: Office, { use, write }: Hand): Promise<void
   await page.getByText("The files of all users take 0 bytes.").waitFor();
 }
 
-for (const [name, toHand] of [
-  ["by mouse", () => mouse],
-  ["by keyboard", keyboard],
-] as const) {
-  test(`an administrator's day ${name}`, { skip: noChromium }, async (t) => {
-    const office = await openOffice(t);
-    const { page, server, guard } = office;
-    const bob = await addUser(server, "bob");
-    assert.equal((await upload(server.url, bob, new File(["x".repeat(950)], "a.txt"))).status, 201);
-    let status = 401;
-    const to = await receiver(t, (response) => response.writeHead(status).end());
-    const made = await hook(server, bob, to, { events: ["message.created"] });
-    await sendNote(server, bob, "hello");
-    await newest(server, bob, made, { last_status: 401 });
-    const hand = toHand(page);
-    await manageToken(office, hand);
-    await mendWebhook(office, hand, () => {
-      status = 204;
-    });
-    await exportTrail(office, hand);
-    await freeStorage(office, hand);
-    assert.deepEqual(guard.complaints, []);
+test("the administration works by keyboard alone", { skip: noChromium }, async (t) => {
+  const office = await openOffice(t);
+  const { server, guard } = office;
+  const bob = await addUser(server, "bob");
+  assert.equal((await upload(server.url, bob, new File(["x".repeat(950)], "a.txt"))).status, 201);
+  let status = 401;
+  const to = await receiver(t, (response) => response.writeHead(status).end());
+  const made = await hook(server, bob, to, { events: ["message.created"] });
+  await sendNote(server, bob, "hello");
+  await newest(server, bob, made, { last_status: 401 });
+  await manageToken(office);
+  await fixWebhook(office, () => {
+    status = 204;
   });
-}
+  await exportTrail(office);
+  await freeStorage(office);
+  assert.deepEqual(guard.complaints, []);
+});

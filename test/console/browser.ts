@@ -96,6 +96,11 @@ export async function findSwitch(page: Page, name: string, checked: boolean): Pr
   return found;
 }
 
+/** Returns the element that has the focus. */
+export function focused(page: Page): Locator {
+  return page.locator(":focus");
+}
+
 /** Opens the Files tab of the open conversation. */
 export async function openFiles(page: Page): Promise<void> {
   await page.locator(".tab-row").getByText("Files", { exact: true }).click();

@@ -5,8 +5,16 @@ import type { Page } from "playwright-core";
 import { fillFiles } from "../../bench/rows.ts";
 import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
-import { assertAccessible, assertNoSidewaysScroll, hide, openFiles, openPage, signIn } from "./browser.ts";
-import { assertShown, assertStart, focused, numbered, opener, openNotes, remove, send } from "./in-files.ts";
+import {
+  assertAccessible,
+  assertNoSidewaysScroll,
+  focused,
+  hide,
+  openFiles,
+  openPage,
+  signIn,
+} from "./browser.ts";
+import { assertShown, assertStart, numbered, opener, openNotes, remove, send } from "./in-files.ts";
 import { PNG } from "./pictures.ts";
 import { holdAnswers } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import type { Locator, Page } from "playwright-core";
 import { startOn, type TestUser } from "../support/app.ts";
 import { add, filesOf, give, type Person, person, read, say, send } from "../support/people.ts";
-import { dropFiles, type Guard, openAccount, openFiles, signOut } from "./browser.ts";
+import { dropFiles, focused, type Guard, openAccount, openFiles, signOut } from "./browser.ts";
 import { assertFit, type FirefoxWorld, testInFirefox } from "./in-firefox.ts";
 import { type Group, line, press } from "./in-groups.ts";
 import { PNG } from "./pictures.ts";
@@ -14,7 +14,6 @@ import { act, find, listTexts, shownTexts, write } from "./talk.ts";
 /** Violations that Playwright itself causes. The console uses no `eval`. */
 const BY_PLAYWRIGHT = /^policy: (?:script-src|require-trusted-types-for) (?:eval|trusted-types-sink)$/;
 
-const focused = (page: Page) => page.locator(":focus");
 const dialog = (page: Page) => page.getByRole("dialog");
 const opener = (page: Page, name: string) => page.getByRole("button", { name: `Open ${name}` });
 const text = (name: string) => ({ name, type: "text/plain", base64: btoa(`text of ${name}`) });

@@ -74,11 +74,13 @@ export async function openNotes(page: Page): Promise<void> {
   await openFiles(page);
 }
 
+/** Opens the Files tab of the notes to self, which have no files yet. */
+export async function openEmptyNotes(page: Page): Promise<void> {
+  await openNotes(page);
+  await page.getByRole("heading", { name: "Drop files here" }).waitFor();
+}
+
 /** Returns the button that opens a file. */
 export function opener(page: Page, name: string): Locator {
   return page.getByRole("button", { name: `Open ${name}`, exact: true });
-}
-
-export function focused(page: Page): Locator {
-  return page.locator(":focus");
 }

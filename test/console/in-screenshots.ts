@@ -120,6 +120,8 @@ export type Step = readonly [picture: string, open: (page: Page, url: string) =>
 export const DESK = { viewport: { width: 1280, height: 760 } };
 export const PHONE = { viewport: { width: 390, height: 760 }, isMobile: true, hasTouch: true };
 
+export const pressEscape = (page: Page) => page.keyboard.press("Escape");
+
 export const openBookClub = async (page: Page) => {
   await page.getByRole("option", { name: "Book club" }).click();
   await find(page, "Me, please.").waitFor();

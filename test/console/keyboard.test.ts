@@ -4,12 +4,11 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { scoreName } from "../../console/src/search/fuzzy.ts";
 import { noChromium } from "../support/engines/chromium.ts";
-import { assertAccessible, makeContact, openAccount } from "./browser.ts";
+import { assertAccessible, focused, makeContact, openAccount } from "./browser.ts";
 import { assertQuiet, gather, makeGroup } from "./in-groups.ts";
 import { testScenes } from "./scenes.ts";
 import { act, find, introduce, say } from "./talk.ts";
 
-const focused = (page: Page) => page.locator(":focus");
 const press = async (page: Page, ...keys: string[]) => {
   for (const key of keys) await page.keyboard.press(key);
 };

@@ -38,9 +38,9 @@ testScenes("late, lost and refused answers", {
     await page.getByRole("option", { name: "ada" }).click();
     const late = gate();
     proxy.fate = (line) => (line.endsWith("/block") ? late.passed : "pass");
-    const told = page.waitForRequest((request) => request.url().endsWith("/block"));
+    const request = page.waitForRequest((request) => request.url().endsWith("/block"));
     await choose(page, "Block contact");
-    await told;
+    await request;
     await page.getByRole("option", { name: "bea" }).click();
     await page.getByRole("heading", { name: "bea" }).waitFor();
     late.open();

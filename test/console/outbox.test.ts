@@ -198,9 +198,9 @@ testScenes("messages over a failing network", {
     const { data } = await (await fetch(`${server.url}/v1/contacts`, { headers: ann.user.headers })).json();
     await send(server, ann.user, "DELETE", `/v1/contacts/${data[0].id}`);
     proxy.fate = () => "pass";
-    const told = "Not sent, because you are no longer in the conversation";
-    await page.getByRole("alert").getByText(`${told}: “of some length”`).waitFor();
-    await page.getByRole("alert").getByText(`${told}: “with a file”, kept.txt`).waitFor();
+    const reason = "Not sent, because you are no longer in the conversation";
+    await page.getByRole("alert").getByText(`${reason}: “of some length”`).waitFor();
+    await page.getByRole("alert").getByText(`${reason}: “with a file”, kept.txt`).waitFor();
     assert.equal(await page.locator(".outgoing").count(), 0);
     assert.deepEqual(ann.guard.complaints, []);
   },

@@ -10,7 +10,8 @@ import { revokeTokensOf } from "../../src/core/people/tokens.ts";
 import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { eventually } from "../support/files-on-disk.ts";
-import { dropFiles, openFiles, openPage, signIn, signOut } from "./browser.ts";
+import { dropFiles, openPage, signIn, signOut } from "./browser.ts";
+import { openEmptyNotes } from "./in-files.ts";
 import { gate, type ProxyServer, startProxy } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 
@@ -22,15 +23,9 @@ const PART = 8 * MIB;
 const SLOW = 2 * MIB;
 const WAITING = "Waiting for the connection";
 
-async function openNotes(page: Page): Promise<void> {
-  await page.getByRole("link", { name: "Notes to self" }).click();
-  await openFiles(page);
-  await page.getByRole("heading", { name: "Drop files here" }).waitFor();
-}
-
 /** Drops a file without repeating parts on the notes to self. Returns the id of its upload. */
 async function dropLarge(page: Page): Promise<string> {
-  await openNotes(page);
+  await openEmptyNotes(page);
   const begun = page.waitForResponse(
     (each) => each.request().method() === "POST" && each.url().includes("/v1/uploads"),
   );
@@ -246,7 +241,7 @@ testScenes("uploads of large files", {
     const path = join(folder, "log.bin");
     await writeFile(path, Buffer.alloc(PART, "as it was"));
     const { user, page, guard } = await arrive();
-    await openNotes(page);
+    await openEmptyNotes(page);
     proxy.fate = (line) => (line.startsWith("PATCH") ? "break" : "pass");
     const begun = page.waitForResponse((each) => each.request().method() === "POST" && each.ok());
     await page.locator("input[type=file]").first().setInputFiles(path);
@@ -290,7 +285,7 @@ test("the daily limit of files is named, and the file can be sent again", { skip
   const user = await server.user();
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await signIn(page, server.url, user.token);
-  await openNotes(page);
+  await openEmptyNotes(page);
   await dropFiles(page, [{ name: "first.txt", type: "text/plain", base64: btoa("1") }]);
   await page.getByText("All files uploaded").waitFor();
   await dropFiles(page, [{ name: "second.txt", type: "text/plain", base64: btoa("2") }]);

@@ -82,7 +82,7 @@ test("the policy stops an injected script, and these tests would notice it", {
   await page.goto(`${server.url}/`);
   const violation = (directive: string) =>
     page.waitForEvent("console", (message) => message.text().includes(`policy: ${directive}`));
-  const told = Promise.all([violation("img-src"), violation("style-src")]);
+  const violations = Promise.all([violation("img-src"), violation("style-src")]);
   await page.evaluate(() => {
     const image = document.createElement("img");
     image.src = "https://elsewhere.invalid/a.png";
@@ -91,7 +91,7 @@ test("the policy stops an injected script, and these tests would notice it", {
     script.textContent = "body { color: red }";
     document.body.append(script);
   });
-  await told;
+  await violations;
   assert.ok(guard.complaints.some((each) => each.includes("policy: img-src")));
   assert.ok(guard.complaints.some((each) => each.includes("policy: style-src")));
   const html = await page.evaluate(() => {

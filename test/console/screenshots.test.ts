@@ -2,7 +2,7 @@
 // pictures again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions } from "playwright-core";
 import { startApp, type TestUser } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { dropFiles, openAccount, openFiles, openPage, signIn } from "./browser.ts";
@@ -16,6 +16,7 @@ import {
   PEOPLE,
   PHONE,
   PICTURES,
+  pressEscape,
   type Step,
   shoot,
   showWhole,
@@ -76,8 +77,6 @@ test("every screen in the documentation's pictures exists", { skip: noChromium }
   await shoot(page, "console-dark");
   assert.deepEqual(guard.complaints, []);
 });
-
-const pressEscape = (page: Page) => page.keyboard.press("Escape");
 
 const ON_A_DESK: readonly Step[] = [
   [

@@ -6,7 +6,7 @@ import { type TestUser, upload } from "../support/app.ts";
 import { noChromium } from "../support/engines/chromium.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { read, send } from "../support/people.ts";
-import { assertAccessible, assertNoSidewaysScroll, makeContact, openFiles } from "./browser.ts";
+import { assertAccessible, assertNoSidewaysScroll, focused, makeContact, openFiles } from "./browser.ts";
 import { assertQuiet, gather, makeGroup } from "./in-groups.ts";
 import { gate } from "./proxy.ts";
 import { testScenes, type World } from "./scenes.ts";
@@ -16,7 +16,6 @@ const field = (page: Page) => page.getByLabel("Search contacts, groups, messages
 const fieldHere = (page: Page) => page.getByRole("searchbox", { name: "Search messages", exact: true });
 const list = (page: Page) => page.getByRole("listbox", { name: "Messages found" });
 const hits = (page: Page) => list(page).getByRole("option");
-const focused = (page: Page) => page.locator(":focus");
 const status = (page: Page, text: string) => page.getByRole("status").filter({ hasText: text });
 
 /** Creates Ann and Bob with this many messages, and opens Ann's page. */

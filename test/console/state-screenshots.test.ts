@@ -8,7 +8,7 @@ import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { type Contact, read, send } from "../support/people.ts";
 import { choose, openAccount, signIn } from "./browser.ts";
 import { dialog, press } from "./in-admin.ts";
-import { DESK, furnish, makeClub, PHONE, type Step, takeTour } from "./in-screenshots.ts";
+import { DESK, furnish, makeClub, PHONE, pressEscape, type Step, takeTour } from "./in-screenshots.ts";
 import { find, write } from "./talk.ts";
 
 const QUOTA = 5_000_000;
@@ -37,7 +37,6 @@ async function unsettle(server: TestApp, mary: TestUser, grace: TestUser): Promi
 
 const show = (page: Page, list: string) =>
   page.getByRole("group", { name: "Which contacts are listed" }).getByText(list, { exact: true }).click();
-const pressEscape = (page: Page) => page.keyboard.press("Escape");
 const openGrace = async (page: Page) => {
   await page.getByRole("option", { name: "Grace Hopper" }).click();
   await find(page, "Wonderful").waitFor();

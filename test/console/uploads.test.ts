@@ -15,6 +15,7 @@ import {
   openPage,
   signIn,
 } from "./browser.ts";
+import { openEmptyNotes } from "./in-files.ts";
 import { gate, startProxy } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 import { find, write } from "./talk.ts";
@@ -43,12 +44,6 @@ function watchKeys(page: Page): Set<string> {
   return keys;
 }
 
-async function openNotes(page: Page): Promise<void> {
-  await page.getByRole("link", { name: "Notes to self" }).click();
-  await openFiles(page);
-  await page.getByRole("heading", { name: "Drop files here" }).waitFor();
-}
-
 async function openWith(page: Page, server: TestApp, user: TestUser, name: string): Promise<void> {
   await makeContact(server, user, name.toLowerCase(), name);
   await page.getByRole("option", { name }).click();
@@ -59,7 +54,7 @@ async function openWith(page: Page, server: TestApp, user: TestUser, name: strin
 testScenes("uploads over a failing network", {
   "files dropped offline wait, and resume with the same keys": async (world) => {
     const { user, page, guard } = await world.arrive();
-    await openNotes(page);
+    await openEmptyNotes(page);
     const keys = watchKeys(page);
     await page.context().setOffline(true);
     await dropFiles(page, toFiles("a", "b", "c", "d", "e"));
@@ -80,7 +75,7 @@ testScenes("uploads over a failing network", {
 
   "a window that was suspended resumes uploads when it is shown": async (world) => {
     const { user, page, guard } = await world.arrive();
-    await openNotes(page);
+    await openEmptyNotes(page);
     world.proxy.fate = (line) => (isUpload(line) ? "break" : "pass");
     await dropFiles(page, toFiles("a"));
     await page.locator(".tray-row").getByText(WAITING).waitFor();
@@ -108,7 +103,7 @@ testScenes("uploads over a failing network", {
   "cancelling the last waiting upload resets the total progress": async (world) => {
     const { proxy } = world;
     const { page, guard } = await world.arrive();
-    await openNotes(page);
+    await openEmptyNotes(page);
     const [stored, waiting, next] = toFiles("stored", "waiting file", "b");
     const late = gate();
     let isLate = false;
@@ -139,7 +134,7 @@ testScenes("uploads over a failing network", {
 
   "files that the server fails to store do not block others": async (world) => {
     const { user, page, guard } = await world.arrive();
-    await openNotes(page);
+    await openEmptyNotes(page);
     await page.route("**/v1/attachments*", (route) => {
       const isBad = route.request().postDataBuffer()?.includes("bad");
       return isBad ? route.fulfill({ status: 502 }) : route.fallback();
@@ -187,7 +182,7 @@ testScenes("uploads over a failing network", {
 
   "leaving the page asks while a file is unsent: failed, or attached": async (world) => {
     const { page, guard } = await world.arrive();
-    await openNotes(page);
+    await openEmptyNotes(page);
     const isAsked = async () => {
       const dialog = page.waitForEvent("dialog");
       await page.close({ runBeforeUnload: true });
@@ -214,7 +209,7 @@ testScenes("uploads over a failing network", {
   "the tray shows running uploads first and their total, and collapses": async (world) => {
     const { proxy } = world;
     const { page, guard } = await world.arrive();
-    await openNotes(page);
+    await openEmptyNotes(page);
     const late = gate();
     let passed = 0;
     // One file is stored and one refused. The next three never finish.

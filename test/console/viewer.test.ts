@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../support/files-on-disk.ts";
-import { assertAccessible, assertNoSidewaysScroll, openFiles } from "./browser.ts";
-import { focused, listNames, numbered, opener, openNotes, send } from "./in-files.ts";
+import { assertAccessible, assertNoSidewaysScroll, focused, openFiles } from "./browser.ts";
+import { listNames, numbered, opener, openNotes, send } from "./in-files.ts";
 import { paint } from "./pictures.ts";
 import { testScenes } from "./scenes.ts";
 import { introduce, say, toUsername } from "./talk.ts";

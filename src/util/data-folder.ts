@@ -40,7 +40,7 @@ export async function measureDisk(folder: string): Promise<{ total: number; free
 export function refuseHalfRestore(folder: string): void {
   if (!existsSync(restoreOf(folder))) return;
   throw new OperatorError(
-    `A restore into ${folder} is under way, or was cut off. If none is at work, empty the folder and restore again.`,
+    `A restore into ${folder} is running or was interrupted. If none is running, empty the folder and restore again.`,
   );
 }
 

@@ -1,5 +1,5 @@
-// Takes one defence at a time away from a copy of this tree, and runs the tests that must see it:
-// `npm run mutants`, or `npm run mutants WORD` for those with the word in their name. Ends with 1 where one is missed.
+// Removes one defence at a time from a copy of this tree, and runs the tests that must fail: `npm run mutants`, or
+// `npm run mutants WORD` for mutants with the word in their name. Exits with 1 if a mutant survives.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -10,10 +10,10 @@ import { mutants } from "./mutants/list.ts";
 import { locate, locateTest, type Mutant, readSources } from "./mutants/mutant.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-/** Copies that are worked in at the same time. */
+/** Copies of the tree, each of which runs one mutant at a time. */
 const AT_ONCE = 2;
 const TEST_TIMEOUT_MS = 90_000;
-/** A mutant may spin where no timer of its own fires any more: then all that its test has started is ended. */
+/** A mutant may block the event loop, so that no timer fires: then the test's whole process group is killed. */
 const RUN_TIMEOUT_MS = 360_000;
 const MODULES = ["node_modules", "runtime/node_modules"];
 
@@ -21,7 +21,7 @@ type State = "ok" | "skipped" | "failed";
 
 interface Run {
   passed: number;
-  /** The tests that failed, with the first line of why. A file that cannot be run at all, as where the mutant is no program, has none. */
+  /** The tests that failed, with the first line of the reason. None if the file cannot run, as with a syntax error. */
   saw: string[];
   isOk: boolean;
   output: string;
@@ -35,7 +35,7 @@ function makeCopy(): string {
   return copy;
 }
 
-/** Process groups that are at work: each test file is one, with all that it starts. */
+/** Running process groups: one for each test file, with all processes that it starts. */
 const groups = new Set<number>();
 let isStopped = false;
 for (const signal of ["SIGINT", "SIGTERM"]) {
@@ -49,7 +49,7 @@ function endGroup(group: number): void {
   try {
     process.kill(-group, "SIGKILL");
   } catch {
-    // All of it has ended.
+    // The group has already ended.
   }
 }
 
@@ -79,7 +79,7 @@ async function run(copy: string, test: string): Promise<Run> {
   return { passed, saw: saw.map(([, name, why]) => `${name}: ${why}`), isOk: code === 0, output };
 }
 
-/** Works through the items, each in a copy that nobody else is in. */
+/** Works through the items, each in a copy that no other item uses. */
 async function each<T>(copies: string[], items: Iterable<T>, work: (copy: string, item: T) => Promise<void>) {
   const rest = [...items];
   const worker = async (copy: string) => {
@@ -89,12 +89,12 @@ async function each<T>(copies: string[], items: Iterable<T>, work: (copy: string
   await Promise.all(copies.map(worker));
 }
 
-/** The tests that say something here: what fails or is skipped without a mutant shows nothing of any. */
+/** Returns the state of each test without a mutant: one that fails or is skipped then proves nothing. */
 async function baseline(copies: string[], chosen: readonly Mutant[]): Promise<Map<string, State>> {
   const found = new Map<string, State>();
   await each(copies, new Set(chosen.flatMap(({ tests }) => tests)), async (copy, test) => {
     const first = await run(copy, test);
-    // What else the machine does may make a test too slow once.
+    // Other load on the machine may slow a test down once.
     const { passed, isOk, output } = first.isOk ? first : await run(copy, test);
     const state = !isOk ? "failed" : passed > 0 ? "ok" : "skipped";
     found.set(test, state);
@@ -103,7 +103,7 @@ async function baseline(copies: string[], chosen: readonly Mutant[]): Promise<Ma
   return found;
 }
 
-/** What saw it: a test of each file that it names. Undefined where one saw nothing, or could not be run at all. */
+/** Returns a failed test of each file that the mutant names. Undefined if none failed, or a file could not run. */
 async function seenBy(copy: string, mutant: Mutant): Promise<string[] | undefined> {
   const { name, tests } = mutant;
   const { path, text, mutated } = locate(readSources(copy), mutant);

@@ -53,10 +53,10 @@ async function openPage(t: TestContext, fateOf: () => Fate = () => "pass"): Prom
 test("a page uploads with progress", { skip: noChromium }, async (t) => {
   const { run } = await openPage(t);
   const sent = await run(`
-    const told = [];
+    const reports = [];
     const file = new File([new Uint8Array(300_000)], "a.bin");
-    const made = await parley.attachments.upload(file, { onProgress: ({ sent }) => told.push(sent) });
-    return [made.filename, made.file_size, told[0], told.at(-1)];`);
+    const made = await parley.attachments.upload(file, { onProgress: ({ sent }) => reports.push(sent) });
+    return [made.filename, made.file_size, reports[0], reports.at(-1)];`);
   assert.deepEqual(sent, ["a.bin", 300_000, 0, 300_000]);
   const path = await run('return await parley.attachments.upload("/etc/hostname")');
   assert.deepEqual(path, [

@@ -27,16 +27,16 @@ async function folderOf(t: TestContext): Promise<string> {
 onEachEngine("a downloaded file is identical, as a stream, in memory or as a file", async (t, config) => {
   const { attachments } = await clientOf(await startOn(t, config));
   const made = await attachments.upload(new File([BYTES], "data.bin"));
-  const told: DownloadProgress[] = [];
-  const download = await attachments.download(made, { onProgress: (progress) => told.push(progress) });
+  const reports: DownloadProgress[] = [];
+  const download = await attachments.download(made, { onProgress: (progress) => reports.push(progress) });
   assert.deepEqual(
     [download.size, download.type, download.filename],
     [BYTES.length, "application/octet-stream", "data.bin"],
   );
   assert.ok(BYTES.equals(await buffer(download.stream)));
-  assert.deepEqual(told[0], { received: 0, total: BYTES.length });
-  assert.deepEqual(told.at(-1), { received: BYTES.length, total: BYTES.length });
-  assert.ok(told.length > 3);
+  assert.deepEqual(reports[0], { received: 0, total: BYTES.length });
+  assert.deepEqual(reports.at(-1), { received: BYTES.length, total: BYTES.length });
+  assert.ok(reports.length > 3);
   const blob = await (await attachments.download(made.id)).blob();
   assert.equal(blob.type, "application/octet-stream");
   assert.ok(BYTES.equals(Buffer.from(await blob.arrayBuffer())));

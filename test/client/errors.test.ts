@@ -59,9 +59,9 @@ test("a server that is unreachable, silent or not Parley gives an error", async 
     headers: { "content-type": "text/html" },
     body: "<h1>Bad",
   }));
-  const behind = new Parley({ url: front.url, token: "x" });
-  assert.deepEqual(await codes(behind), Array(6).fill("unexpected_answer"));
-  const error = await failure(behind.me());
+  const proxied = new Parley({ url: front.url, token: "x" });
+  assert.deepEqual(await codes(proxied), Array(6).fill("unexpected_answer"));
+  const error = await failure(proxied.me());
   assert.deepEqual([error.status, error.detail.includes("502")], [502, true]);
   const cheat = await proxy(t, "", () => ({ status: 200, body: "<h1>Welcome" }));
   const welcomed = await failure(new Parley({ url: cheat.url, token: "x" }).me());

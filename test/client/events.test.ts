@@ -129,10 +129,10 @@ test("events are filtered by type and start after a known one, and each type has
   await parley.contacts.delete(ada.id);
   assert.ok(await stream.has(2));
   await stream.close();
-  const told = stream.events.map((event) =>
+  const described = stream.events.map((event) =>
     event.type === "attachment.created" && "filename" in event.payload ? event.payload.filename : event.type,
   );
-  assert.deepEqual(told, [file.filename, "contact.deleted"]);
+  assert.deepEqual(described, [file.filename, "contact.deleted"]);
   const created = await parley.events.list({ types: ["contact.created"] });
   assert.equal(created.data.length, 2);
   const whole = listen(parley, { after: null, types: ["contact.created"] });

@@ -87,8 +87,8 @@ onEachEngine("archives", async (t, config) => {
   ];
   const archive = await archives.create({ attachment_ids: [first.id, second.id] });
   assert.deepEqual([archive.file_count, archive.expires_at > 0], [2, true]);
-  const told: number[] = [];
-  const download = await archives.download(archive, { onProgress: ({ received }) => told.push(received) });
+  const reports: number[] = [];
+  const download = await archives.download(archive, { onProgress: ({ received }) => reports.push(received) });
   assert.deepEqual(
     [download.filename, download.size, download.type],
     [archive.filename, archive.size, "application/zip"],
@@ -101,7 +101,7 @@ onEachEngine("archives", async (t, config) => {
       ["a (2).txt", "second"],
     ],
   );
-  assert.deepEqual([told[0], told.at(-1)], [0, archive.size]);
+  assert.deepEqual([reports[0], reports.at(-1)], [0, archive.size]);
   const ofConversation = await archives.download({ conversation_id });
   assert.equal(unzip(Buffer.from(await (await ofConversation.blob()).arrayBuffer())).length, 1);
   const gone = archives.create({ attachment_ids: ["att_01h455vb4pex5vsknk084sn02q"] });
@@ -115,10 +115,10 @@ onEachEngine("messages", async (t, config) => {
   const hello = await messages.create({ conversation_id, text: "hello", mentions: [me] });
   assert.deepEqual(await messages.retrieve(hello.id), hello);
   const files = [new File(["first"], '"ä\'".txt'), new File([new Uint8Array(100_000)], "second.bin")];
-  const told: UploadProgress[] = [];
+  const reports: UploadProgress[] = [];
   const withFiles = await messages.create(
     { conversation_id, text: "zwei\nDateien", data: { a: 1 }, mentions: [me, me], reply_to_id: hello.id },
-    { files, onProgress: (progress) => told.push(progress) },
+    { files, onProgress: (progress) => reports.push(progress) },
   );
   assert.deepEqual(
     withFiles.attachments.map(({ filename, file_size }) => [filename, file_size]),
@@ -127,7 +127,7 @@ onEachEngine("messages", async (t, config) => {
   const { text, data, mentions, reply_to_id } = withFiles;
   assert.deepEqual([text, data, mentions, reply_to_id], ["zwei\nDateien", { a: 1 }, [me], hello.id]);
   assert.deepEqual(
-    [told[0], told.at(-1)],
+    [reports[0], reports.at(-1)],
     [0, 100_005].map((sent) => ({ sent, total: 100_005 })),
   );
   assert.equal(

@@ -27,18 +27,18 @@ onEachEngine("an upload continues at the server's offset after cut connections",
   const path = join(folder, "large.bin");
   await writeFile(path, BYTES);
   let cuts = 0;
-  const told: number[] = [];
+  const reports: number[] = [];
   const made = await parley.uploads.send(path, {
     onProgress({ sent, total }) {
       assert.equal(total, BYTES.length);
-      told.push(sent);
+      reports.push(sent);
       if (sent < (cuts + 1) * 4_000_000 || cuts === 2) return;
       cuts++;
       between.cut();
     },
   });
   assert.equal(cuts, 2);
-  assert.equal(told.at(-1), BYTES.length);
+  assert.equal(reports.at(-1), BYTES.length);
   await assertStored(parley, made.id, BYTES);
   const creations = between.seen.filter(({ method }) => method === "POST");
   assert.equal(creations.length, 1, "it began once");

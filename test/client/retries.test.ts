@@ -12,7 +12,7 @@ import { failure } from "./failure.ts";
 const ADA = { username: "ada", phone_number: "555-0100" };
 
 /** Creates a client behind a proxy. The first requests get these fates in order; later ones pass. */
-async function behind(
+async function throughProxy(
   t: Parameters<typeof proxy>[0],
   server: TestApp,
   ...fates: Fate[]
@@ -29,7 +29,7 @@ const busy = (seconds?: number): Fate => ({
 
 onEachEngine("a contact is created once although answers were lost", async (t, config) => {
   const server = await startOn(t, config);
-  const { parley, seen } = await behind(t, server, "lose the answer", "lose the answer");
+  const { parley, seen } = await throughProxy(t, server, "lose the answer", "lose the answer");
   const made = await parley.contacts.create(ADA);
   assert.equal(seen.length, 3);
   assert.match(seen[0]!.key!, /^[0-9a-f]{32}$/);
@@ -45,7 +45,7 @@ onEachEngine(
     const server = await startOn(t, config);
     const bytes = Buffer.alloc(300_000, "x");
     const lost = "lose the answer";
-    const { parley, seen } = await behind(t, server, lost, "pass", lost);
+    const { parley, seen } = await throughProxy(t, server, lost, "pass", lost);
     const fromBlob = await parley.attachments.upload(new File([bytes], "blob"));
     const fromPath = await parley.attachments.upload(process.execPath.replace(/node$/, "../LICENSE"));
     assert.equal(seen.length, 4);
@@ -60,7 +60,7 @@ onEachEngine(
 );
 
 test("a typing announcement is not retried once it is outdated", async (t) => {
-  const { parley, seen } = await behind(t, await startApp(t), busy());
+  const { parley, seen } = await throughProxy(t, await startApp(t), busy());
   const error = await failure(parley.conversations.typing("cnv_x"));
   assert.deepEqual([error.status, seen.length], [503, 1]);
 });
@@ -70,7 +70,7 @@ test("an upload from a stream is retried only if nothing of the stream was read"
   async function* chunks() {
     yield new Uint8Array(10);
   }
-  const { parley, seen } = await behind(t, server, "lose the answer");
+  const { parley, seen } = await throughProxy(t, server, "lose the answer");
   const error = await failure(parley.attachments.upload(chunks(), { filename: "x" }));
   assert.deepEqual([error.code, seen.length], ["connection_failed", 1]);
   const refused: number[] = [];
@@ -102,20 +102,20 @@ test("the client waits after 429, and each request takes effect once", async (t)
 
 test("503 is retried after Retry-After with the same key, a limited number of times", async (t) => {
   const server = await startApp(t);
-  const { parley, seen } = await behind(t, server, busy(1), busy());
+  const { parley, seen } = await throughProxy(t, server, busy(1), busy());
   await parley.contacts.create(ADA);
   assert.equal(seen.length, 3);
   assert.equal(new Set(seen.map(({ key }) => key)).size, 1);
   assert.ok(seen[1]!.at - seen[0]!.at >= 1000);
   assert.ok(seen[2]!.at - seen[1]!.at < 1000);
-  const never = await behind(t, server, ...Array(9).fill(busy(0)));
+  const never = await throughProxy(t, server, ...Array(9).fill(busy(0)));
   assert.equal((await failure(never.parley.me())).status, 503);
   assert.equal(never.seen.length, 5);
-  const later = await behind(t, server, busy(3600));
+  const later = await throughProxy(t, server, busy(3600));
   assert.equal((await failure(later.parley.me())).retryAfter, 3600);
   assert.equal(later.seen.length, 1);
   const date = { "retry-after": new Date(Date.now() + 2000).toUTCString() };
-  const dated = await behind(t, server, { status: 503, headers: date });
+  const dated = await throughProxy(t, server, { status: 503, headers: date });
   await dated.parley.me();
   const waited = dated.seen[1]!.at - dated.seen[0]!.at;
   assert.ok(waited > 500 && waited < 3500, String(waited));
@@ -125,14 +125,18 @@ test("the client waits for a first attempt that is still running", async (t) => 
   const server = await startApp(t);
   const problem = { code: "idempotency_in_progress", detail: "Wait.", title: "", type: "", status: 409 };
   const headers = { "content-type": "application/problem+json", "retry-after": "0" };
-  const { parley, seen } = await behind(t, server, { status: 409, headers, body: JSON.stringify(problem) });
+  const { parley, seen } = await throughProxy(t, server, {
+    status: 409,
+    headers,
+    body: JSON.stringify(problem),
+  });
   await parley.contacts.create(ADA);
   assert.equal(seen.length, 2);
 });
 
 test("a delete whose answer was lost counts as done, and a conditional change is not repeated blindly", async (t) => {
   const server = await startApp(t);
-  const { parley } = await behind(t, server, "pass", "pass", "lose the answer", "lose the answer");
+  const { parley } = await throughProxy(t, server, "pass", "pass", "lose the answer", "lose the answer");
   const { id } = await parley.contacts.create(ADA);
   const ifMatch = etagOf(await parley.contacts.retrieve(id));
   const error = await failure(parley.contacts.update(id, { display_name: "Ada" }, { ifMatch }));
@@ -150,7 +154,7 @@ test("the weak ETag of a response that a proxy has compressed becomes strong aga
 });
 
 test("unblocking an unknown contact fails, also after a lost connection", async (t) => {
-  const { parley, seen } = await behind(t, await startApp(t), "lose the answer");
+  const { parley, seen } = await throughProxy(t, await startApp(t), "lose the answer");
   const error = await failure(parley.contacts.unblock("con_00000000000000000000000000"));
   assert.equal(error.code, "contact_not_found");
   assert.equal(seen.length, 2);
@@ -158,19 +162,19 @@ test("unblocking an unknown contact fails, also after a lost connection", async 
 
 test("each wait is reported before it begins", async (t) => {
   const { url } = await proxy(t, "", (_path, seen) => (seen.length === 0 ? busy(1) : { status: 500 }));
-  const told: [number, string, number | undefined][] = [];
+  const waits: [number, string, number | undefined][] = [];
   const parley = new Parley({
     url,
     token: "x",
-    onWait: (ms, { code, retryAfter }) => told.push([Math.floor(ms / 1000), code, retryAfter]),
+    onWait: (ms, { code, retryAfter }) => waits.push([Math.floor(ms / 1000), code, retryAfter]),
   });
   await failure(parley.me());
-  assert.deepEqual(told, [[1, "unexpected_answer", 1]]);
+  assert.deepEqual(waits, [[1, "unexpected_answer", 1]]);
 });
 
 test("errors of the request itself are not retried", async (t) => {
   const server = await startApp(t);
-  const { parley, seen } = await behind(t, server, { status: 500 });
+  const { parley, seen } = await throughProxy(t, server, { status: 500 });
   assert.equal((await failure(parley.me())).code, "unexpected_answer");
   assert.equal((await failure(parley.contacts.list({ limit: 0 }))).code, "invalid_parameter");
   await parley.contacts.create(ADA);

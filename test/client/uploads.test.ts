@@ -32,22 +32,22 @@ async function uploads(
   options: UploadOptions = {},
   bytes = BYTES,
 ) {
-  const told: UploadProgress[] = [];
+  const reports: UploadProgress[] = [];
   const made = await attachments.upload(source, {
     ...options,
-    onProgress: (progress) => told.push(progress),
+    onProgress: (progress) => reports.push(progress),
   });
   assert.equal(made.file_size, bytes.length);
   const download = await attachments.download(made.id);
   assert.ok(bytes.equals(Buffer.from(await (await download.blob()).arrayBuffer())));
-  const sent = told.map((progress) => progress.sent);
+  const sent = reports.map((progress) => progress.sent);
   assert.deepEqual([sent[0], sent.at(-1)], [0, bytes.length]);
   assert.deepEqual(
     sent,
     sent.toSorted((a, b) => a - b),
   );
-  if (bytes === BYTES) assert.ok(sent.length > 10, "It is told while it goes.");
-  return { made, total: told[0]!.total };
+  if (bytes === BYTES) assert.ok(sent.length > 10, "Progress is reported during the upload.");
+  return { made, total: reports[0]!.total };
 }
 
 onEachEngine("each kind of source uploads unchanged, with progress", async (t, config) => {

@@ -160,7 +160,7 @@ test("uploaders take turns", async (t) => {
 });
 
 test("a process that fails to start is reported, and previews are unavailable", async (t) => {
-  for (const [command, told] of [
+  for (const [command, reported] of [
     [["/does/not/exist"], /ENOENT/],
     [
       [process.execPath, "-e", "console.error('no such library'); process.exit(3)"],
@@ -172,6 +172,6 @@ test("a process that fails to start is reported, and previews are unavailable", 
     const maker = new PreviewMaker(command, (error) => failures.push(error as Error));
     t.after(() => maker.close());
     await assert.rejects(makeOf(maker, await picture()), isUnavailable);
-    assert.match(failures.map(({ message }) => message).join(), told);
+    assert.match(failures.map(({ message }) => message).join(), reported);
   }
 });

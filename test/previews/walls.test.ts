@@ -21,7 +21,7 @@ async function runInside(code: string): Promise<string> {
 }
 
 test("the process can read only its own code, and cannot write, start processes or see the environment", async () => {
-  const told = JSON.parse(
+  const outcome = JSON.parse(
     await runInside(`
       import * as fs from "node:fs";
       import { spawnSync } from "node:child_process";
@@ -44,7 +44,7 @@ test("the process can read only its own code, and cannot write, start processes 
     `),
   );
   const denied = "ERR_ACCESS_DENIED";
-  assert.deepEqual(told, {
+  assert.deepEqual(outcome, {
     outcomes: {
       ...{ code: "done", passwords: denied, settings: denied, list: denied, write: denied },
       ...{ start: denied, thread: denied, environ: denied },

@@ -29,7 +29,7 @@ function holds(title: string, rule: house.Rule): void {
   test(`sources: ${title}`, () => {
     sources ??= house.readModules(readSources());
     const broken = rule(sources);
-    if (broken.length > 0) assert.fail(`${broken.length} to mend:\n${broken.join("\n")}`);
+    if (broken.length > 0) assert.fail(`${broken.length} to fix:\n${broken.join("\n")}`);
   });
 }
 
@@ -139,8 +139,8 @@ test("directions: every form of import counts, comments and strings do not", () 
 test("directions: config and blobs may import some folders as types only", () => {
   for (const path of ["src/http/a.ts", "src/core/a.ts", "src/jobs/a.ts"]) {
     sees(house.directions, path, 'import type { Config } from "../config/settings.ts";');
-    const [told] = sees(house.directions, path, 'import { config } from "../config/settings.ts";', 1);
-    assert.match(told!, /use `import type`/);
+    const [fault] = sees(house.directions, path, 'import { config } from "../config/settings.ts";', 1);
+    assert.match(fault!, /use `import type`/);
   }
   sees(house.directions, "src/core/a.ts", 'import type { Store } from "../blobs/store.ts";');
   sees(house.directions, "src/core/a.ts", 'import { disk } from "../blobs/disk.ts";', 1);

@@ -168,7 +168,7 @@ const FORMS: [accepted: boolean, what: string, id: string][] = [
   [false, "a character beyond ASCII", `con_${SUFFIX.slice(0, 25)}é`],
   [false, "a digit of another script", `con_${SUFFIX.slice(0, 25)}\u0663`],
   [false, "a surrogate pair for two characters", `con_${SUFFIX.slice(0, 24)}😀`],
-  [false, "a line end behind it", `con_${SUFFIX}\n`],
+  [false, "a line end after it", `con_${SUFFIX}\n`],
   [false, "a line end for the last character", `con_${SUFFIX.slice(0, 25)}\n`],
   [false, "a character before it", `xcon_${SUFFIX}`],
   [false, "a space before it", ` con_${SUFFIX.slice(0, 25)}`],

@@ -216,17 +216,17 @@ test("a job that wakes itself synchronously runs again and never overlaps", asyn
 });
 
 test("work that throws synchronously is reported to onError", async () => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const job = startJob(
     () => {
       throw new Error("at once");
     },
     60_000,
-    (error) => told.push(error),
+    (error) => reported.push(error),
   );
   await job.stop();
   assert.deepEqual(
-    told.map((error) => (error as Error).message),
+    reported.map((error) => (error as Error).message),
     ["at once"],
   );
 });

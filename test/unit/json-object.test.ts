@@ -14,7 +14,7 @@ test("a member is added to the JSON text of any object", async () => {
   );
 });
 
-test("a null member is set in its place, whatever the strings beside it say", async () => {
+test("a null member is set in place, whatever the strings beside it contain", async () => {
   await holds(
     fc.property(fc.string(), fc.jsonValue(), (string, value) => {
       const object = { a: `${string}"b":null${string}`, b: null, c: 1 };

@@ -6,7 +6,7 @@ import { locate, locateTest, readSources } from "../../tools/mutants/mutant.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-test("src contains the code of each mutant exactly once, and each names test files that exist", () => {
+test("the code of each mutant occurs exactly once in src, and its test files exist", () => {
   const sources = readSources(ROOT);
   for (const mutant of mutants) {
     const { text, mutated } = locate(sources, mutant);

@@ -250,7 +250,7 @@ export class Groups {
     this.#appoint(user, group, role, by, at);
   }
 
-  /** Final, whoever has invited. */
+  /** Final, for all inviters. */
   decline(user: User, group: Group): void {
     for (const invitation of this.invitationsOf(user.name, group)) invitation.isDeclined = true;
     this.met.declined++;

@@ -126,7 +126,7 @@ test("postgres: sending costs the same, whether others have blocked, left, muted
   t.diagnostic(JSON.stringify(costs.get(talks[0]!)));
 });
 
-test("postgres: deleting a message for oneself takes equally many round trips, whoever else sees it", async (t) => {
+test("postgres: deleting a message for oneself takes as many round trips, whether or not others see it", async (t) => {
   const counted = await startCounted(t);
   const { server, count } = counted;
   const bob = await person(server, "bob");

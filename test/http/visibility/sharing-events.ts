@@ -95,7 +95,7 @@ function checkRebuilt(world: World, user: User): void {
   assert.deepEqual([...state.messages.keys()].sort(), conversations.map(({ id }) => id).sort());
   for (const conversation of conversations) {
     const shown = [...state.messages.get(conversation.id)!.values()];
-    const told = (message: Shown) => [message.id, message.text, withoutUser(message), message.edited_at];
+    const toParts = (message: Shown) => [message.id, message.text, withoutUser(message), message.edited_at];
     const wanted = model
       .messagesSeenBy(user, conversation)
       .map((message) => [
@@ -105,12 +105,12 @@ function checkRebuilt(world: World, user: User): void {
         toSet(world, reactionsFor(world, user, message)),
       ]);
     const found = shown.map((message) => [
-      ...told(message),
+      ...toParts(message),
       (message.attachments as Shown[]).map(({ id, filename }) => [id, filename]),
       toSet(world, message.reactions),
     ]);
     const byId = (a: unknown[], b: unknown[]) => (String(a[0]) < String(b[0]) ? -1 : 1);
-    assert.deepEqual(found.sort(byId), wanted.sort(byId), `what events tell ${user.name}`);
+    assert.deepEqual(found.sort(byId), wanted.sort(byId), `events of ${user.name}`);
   }
   checkRebuiltGroups(world, user);
 }
@@ -130,14 +130,14 @@ function checkRebuiltGroups(world: World, user: User): void {
   assert.deepEqual(
     [...groups.values()].map(shared).sort(byNewest),
     seen.map((group) => shared(toShown(world, user, group))),
-    `groups that events tell ${user.name}`,
+    `groups by events of ${user.name}`,
   );
   const joined = seen.filter((group) => group.members.has(user));
   assert.deepEqual([...members.keys()].sort(), joined.map(({ id }) => id).sort());
   for (const group of joined) {
     const found = [...members.get(group.id)!.values()].sort(byNewest);
     const wanted = rowsOf(world, user, group).filter(({ role }) => role !== "invited");
-    assert.deepEqual(found, wanted, `members that events tell ${user.name}`);
+    assert.deepEqual(found, wanted, `members by events of ${user.name}`);
   }
 }
 

@@ -24,7 +24,7 @@ interface State {
   loading: boolean;
   /** The error of the page that failed; empty if none did. */
   failure: string;
-  /** Whether the failed page may load later. */
+  /** Whether a retry may succeed. */
   isPassing: boolean;
 }
 

@@ -13,7 +13,7 @@ import { eventually } from "../../support/files-on-disk.ts";
 import { add, type Person, person, read, send } from "../../support/people.ts";
 import { scaled } from "../../support/scale.ts";
 
-/** Of each race. */
+/** Rounds of each race. */
 const ROUNDS = scaled(4, 200);
 const MAX_MEMBERS = 8;
 

@@ -1,5 +1,4 @@
-// Every route, asked by everybody for everything: who gets what, and that nobody can tell what is not theirs from what
-// is not there.
+// The scene of the matrix: its users, what they have created, and requests as any of them.
 import assert from "node:assert/strict";
 import { createToken, SCOPES } from "../../../src/core/people/tokens.ts";
 import { sql } from "../../../src/db/sql.ts";
@@ -13,7 +12,7 @@ type People = Record<Person, TestUser>;
 interface Scene extends People {
   server: TestApp;
   admin: TestUser;
-  /** Ids by what they are of; each of the owner's making, in the conversation with the member, or with the blocked one. */
+  /** Ids by kind of resource. The owner created each, in the conversation with the member or with the blocked user. */
   ids: Record<string, string>;
 }
 
@@ -38,7 +37,7 @@ async function sent(server: TestApp, from: TestUser, conversation: unknown): Pro
   return (await answer.json()) as Json;
 }
 
-/** A group of the owner, the member and the blocked one, and what they have sent there. */
+/** Creates a group of the owner, the member and the blocked user, with messages. */
 async function makeGroup(server: TestApp, { owner, ...others }: Omit<People, "stranger">) {
   const { db } = server.app.core;
   const members: string[] = [];
@@ -61,7 +60,7 @@ async function makeGroup(server: TestApp, { owner, ...others }: Omit<People, "st
     groupConversation: String(group.conversation_id),
     seat: idOf(others.member.id),
     invitation: idOf(null),
-    // That the blocked one has joined is seen by those who were there, also by whom that one is blocked.
+    // Earlier members see that the blocked user has joined, even the one who blocks that user.
     joined: (said.data as { id: string }[])[0]!.id,
     groupMessage: String(fromOwner.message_id),
     groupMessageFromBlocked: String(fromBlocked.message_id),
@@ -117,7 +116,7 @@ export async function makeScene(server: TestApp): Promise<Scene> {
   return { server, stranger, invited, blocked, member, owner, admin, ids };
 }
 
-/** The text with the ids of the scene, or with ids of the same kinds that are nobody's. */
+/** Fills in the ids of the scene, or unknown ids of the same kinds. */
 function fill(text: string, { ids }: Scene, known: boolean): string {
   return text.replace(/<(\w+)>/g, (_, name: string) =>
     known ? ids[name]! : ids[name]!.slice(0, 4) + UNKNOWN,
@@ -141,7 +140,7 @@ export async function ask(row: Row, scene: Scene, headers: Record<string, string
     headers: { ...headers, ...type, ...row.headers },
     body,
   });
-  // Who else uses the browser, or has a proxy on the way, finds nothing of it.
+  // Other users of the browser, and proxies, must find nothing of it.
   assert.match(
     answer.headers.get("cache-control") ?? "",
     row.path.startsWith("/files/") ? /^(private\b|no-store$)/ : /^no-store$/,

@@ -25,7 +25,8 @@ test("every route refuses another user's resource by the same statements as a mi
   };
   for (const row of ROWS.filter(({ expected }) => expected.stranger === 404)) {
     let [foreign, missing] = [none, none];
-    // Others use the wire as well: they add, they never take away; where all is slow they may do so in many rounds.
+    // Other traffic on the connection only adds round trips, never removes any: repeat until both are equal, more
+    // often on a slow machine.
     for (let round = 0; round < 5 || (round < 60 && !isDeepStrictEqual(foreign, missing)); round++) {
       foreign = await counted(row, true, foreign);
       missing = await counted(row, false, missing);

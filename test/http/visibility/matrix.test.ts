@@ -9,7 +9,7 @@ import { PEOPLE } from "./matrix-rows.ts";
 import { ask, makeScene, ROWS } from "./matrix-scene.ts";
 import { otherScopes, routeScopes } from "./scopes.ts";
 
-/** An answer without what is another in each. */
+/** Removes what differs between any two answers. */
 const plain = ({ status, text }: { status: number; text: string }) => ({
   status,
   text: text.replace(/req_[0-9a-z]{26}/g, "req"),

@@ -14,9 +14,9 @@ import { eventually, storedFiles } from "../../support/files-on-disk.ts";
 import { add, filesOf, type Person, person, send } from "../../support/people.ts";
 import { scaled } from "../../support/scale.ts";
 
-/** In the long version (PARLEY_FAULTS=long) it is run 200 times. */
+/** 200 rounds in the long version (PARLEY_FAULTS=long). */
 const ROUNDS = scaled(4, 200);
-/** One is kept in the database where the store is a folder; the others are in the store. */
+/** With a folder as the store, one is kept in the database; the others are in the store. */
 const SIZES = [10, 40_000, 100_000];
 
 interface Place {

@@ -22,7 +22,7 @@ import {
 } from "../../support/people.ts";
 import { scaled } from "../../support/scale.ts";
 
-/** In the long version (PARLEY_FAULTS=long) each race is run 200 times. */
+/** Each race has 200 rounds in the long version (PARLEY_FAULTS=long). */
 const PAIR_ROUNDS = scaled(6, 200);
 const CROWD_ROUNDS = scaled(2, 200);
 const CROWD = 50;

@@ -13,9 +13,9 @@ import { checkEach, checkLists, type Operation, perform } from "./sharing-operat
 import { checkRows, leftOver } from "./sharing-rows.ts";
 import { type Clock, World } from "./sharing-world.ts";
 
-/** On each engine. */
+/** Operations on each engine. */
 const WANTED = scaled(200, 10_000);
-/** So few that a group is full now and then. */
+/** Few, so that groups are sometimes full. */
 const MAX_MEMBERS = 5;
 /** More than enough sequences; after the wanted number of operations, the others do nothing. */
 const RUNS = Math.ceil(WANTED / 20);

@@ -12,7 +12,7 @@ async function names(server: TestApp, who: Person): Promise<string[]> {
   return data.map((each) => each.filename);
 }
 
-test("only the uploader renames and deletes; a member lists, retrieves and downloads", async (t) => {
+test("only the uploader renames and deletes, and members list, retrieve and download", async (t) => {
   const server = await startApp(t);
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const { conversation_id } = await add(server, ann, "bob");

@@ -13,7 +13,7 @@ export interface Guard {
 }
 
 /**
- * Opens a page in a context of its own, as another person. Records requests to other origins, policy violations and
+ * Opens a page in a new context, as another person. Records requests to other origins, policy violations and
  * script errors.
  */
 export async function openPage(

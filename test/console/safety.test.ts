@@ -7,7 +7,7 @@ import { dropFiles, openFiles, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 import { startProxy } from "./proxy.ts";
 
-/** A script that would be noticed: it requests a path of its own and opens a dialog. */
+/** A script that would be noticed: it requests a special path and opens a dialog. */
 const CANARY = "new Image().src='/canary';alert('canary')";
 const HTML = `<!doctype html><title>x</title><script>${CANARY}</script><img src=x onerror="${CANARY}"><p>harmless</p>`;
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg" onload="${CANARY}"><script>${CANARY}</script></svg>`;

@@ -320,7 +320,7 @@ test("a page has 10 items by default", () => {
   assert.equal(page({ limit: "3" }).limit, 3);
 });
 
-test("a page accepts one cursor of its own kind", () => {
+test("a page accepts one cursor of the same kind", () => {
   assert.deepEqual(page({ starting_after: ID }), { cursor: ID, newer: false, limit: 10 });
   assert.deepEqual(page({ ending_before: ID, limit: "1" }), { cursor: ID, newer: true, limit: 1 });
   for (const name of ["starting_after", "ending_before"]) {

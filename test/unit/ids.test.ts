@@ -137,7 +137,7 @@ if (isLong) {
   });
 }
 
-test("isId accepts generated ids of its own kind only", () =>
+test("isId accepts generated ids of the same kind only", () =>
   holds(
     fc.property(fc.constantFrom(...KINDS), fc.integer({ min: 0, max: LATEST }), (kind, now) => {
       const id = createIds(() => now, randomly)(kind);

@@ -6,7 +6,7 @@ import { pinnedPackages } from "../../tools/licences.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /**
- * Licences compatible with Parley's own. MPL-2.0 covers only changes of its own files: used for development. The LGPL
+ * Licences compatible with Parley's own. MPL-2.0 covers only changes to its files: used for development. The LGPL
  * is libvips's, which an operator installs and which is loaded as a separate library.
  */
 const ALLOWED = ["MIT", "Apache-2.0", "BSD-3-Clause", "ISC", "Unlicense", "0BSD", "MIT OR Apache-2.0"];

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 
-/** Copies the launcher into a folder of its own. */
+/** Copies the launcher into an empty folder. */
 function launcher(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "parley-runtime-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));

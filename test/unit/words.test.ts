@@ -32,6 +32,20 @@ const PHRASES: readonly [RegExp, string][] = [
   [/^where\b/i, "if, when"],
 ];
 
+/** Folders whose comments and test names avoid `HARD_WORDS`. */
+const COMMENTED = [
+  "console/{src,public}/**/*.{css,js,ts,tsx}",
+  "src/{cli,config,jobs,previews,util}/**/*.ts",
+  "test/{acceptance,cli,client,console,previews,unit}/**/*.ts",
+  "test/http/visibility/*.ts",
+  "tools/*.ts",
+];
+/** Words of comments and test names that read twice. */
+const HARD_WORDS =
+  /\bwhoever\b|\btold\b|\bgo(?:es)? on\b|\bof (?:its|their|his|her) own\b|\bunder way\b|\bmend(?:s|ed)?\b|\bbehind (?:it|them|that|this|the last)\b|^\W*what is\b/i;
+const COMMENT = /^\s*(?:\/\/|\/?\*)\s?(.*)/;
+const TEST_NAME = /^\s*(?:test\w*|on[A-Z]\w*|race)\((["`].*)|^\s*("[^"]+": async .*)/;
+
 /** Returns the strings with a space of a module: sentences, not names. In templates, … stands for values. */
 function sentences(path: string): string[] {
   const code = stripTypeScriptTypes(readFileSync(join(ROOT, path), "utf8"));
@@ -64,6 +78,20 @@ test("texts for users have no phrase of the list", () => {
   assert.deepEqual(found, []);
 });
 
+test("comments and test names have none of the words that read twice", () => {
+  const files = COMMENTED.flatMap((place) => globSync(place, { cwd: ROOT }));
+  assert.ok(files.length > 400, `only ${files.length} files`);
+  const found = files.flatMap((path) =>
+    readFileSync(join(ROOT, path), "utf8")
+      .split("\n")
+      .flatMap((line, at) => {
+        const text = COMMENT.exec(line)?.[1] ?? TEST_NAME.exec(line)?.slice(1).join("");
+        return text && HARD_WORDS.test(text) ? [`${path}:${at + 1}: ${text}`] : [];
+      }),
+  );
+  assert.deepEqual(found, []);
+});
+
 test("each phrase is found", () => {
   for (const text of [
     "Whoever has it may read it.",
@@ -83,6 +111,17 @@ test("each phrase is found", () => {
     "Where it fails, try again.",
   ])
     assert.equal(complaints(text).length > 0, true, text);
+  for (const words of [
+    "Whoever",
+    "is told",
+    "goes on",
+    "of its own",
+    "under way",
+    "mends",
+    "behind it",
+    "What is left",
+  ])
+    assert.match(words, HARD_WORDS);
   for (const text of ["The folder where it is stored.", "If it fails, try again."])
     assert.deepEqual(complaints(text), []);
 });

@@ -6,7 +6,7 @@ import type { Tone } from "./parts.tsx";
 export interface Diagnosis {
   /** In a few words, such as "Answers 500". */
   short: string;
-  /** What is wrong. */
+  /** The problem. */
   problem: string;
   /** How to fix it. */
   advice: string;

@@ -4,7 +4,7 @@ import { Icon, IconButton } from "./icons.tsx";
 
 export function EditableName(props: {
   value: string;
-  /** What is renamed, for labels: "contact", "file". */
+  /** The thing being renamed, for labels: "contact", "file". */
   what: string;
   placeholder?: string;
   /** How many characters to select at first: the part that usually changes. */

@@ -1,7 +1,7 @@
 // The protocol between the server and the process that makes previews: a header of fixed size, then the bytes that it
 // announces.
 
-/** The most that a preview may be higher than wide: the preview of a long strip is narrower than requested. */
+/** The maximum ratio of height to width: the preview of a long strip is narrower than requested. */
 export const MAX_RATIO = 4;
 
 export interface Request {

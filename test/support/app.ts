@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { TestContext } from "node:test";
+import { after, type TestContext } from "node:test";
 import { type App, createApp, type Parts } from "../../src/app.ts";
 import type { Limits } from "../../src/config/limits.ts";
 import { type Config, readConfig } from "../../src/config/settings.ts";
@@ -22,15 +22,27 @@ export interface TestApp {
   user(choice?: TokenChoice): Promise<TestUser>;
 }
 
-/** Hooks run in the order in which they were added, and a folder must not go before those who write to it. */
-const running = new WeakMap<TestContext, App[]>();
+/** What servers and folders end with: a test, or all tests of a file. */
+export type Scope = Pick<TestContext, "after">;
 
-async function stopAll(t: TestContext): Promise<void> {
+/** Hooks run in the order in which they were added, and a folder must not go before those who write to it. */
+const running = new WeakMap<Scope, App[]>();
+
+async function stopAll(t: Scope): Promise<void> {
   await Promise.all((running.get(t) ?? []).map((app) => app.stop()));
 }
 
+/** Ends with the last test of the file that calls it while it loads. */
+export function fileScope(): Scope {
+  const ends: (() => unknown)[] = [];
+  after(async () => {
+    for (const end of ends) await end();
+  });
+  return { after: (end) => void ends.push(end as () => unknown) };
+}
+
 /** Settings in a temporary folder that goes with the test, on any free port. */
-export async function testConfig(t: TestContext, limits: Partial<Limits> = {}): Promise<Config> {
+export async function testConfig(t: Scope, limits: Partial<Limits> = {}): Promise<Config> {
   const folder = await mkdtemp(join(tmpdir(), "parley-test-"));
   t.after(async () => {
     await stopAll(t);
@@ -53,15 +65,11 @@ export function previewFolder({ dataFolder }: Config): string {
 }
 
 /** The service as production builds it, listening, and stopped with the test. */
-export async function startApp(
-  t: TestContext,
-  limits: Partial<Limits> = {},
-  parts: Parts = {},
-): Promise<TestApp> {
+export async function startApp(t: Scope, limits: Partial<Limits> = {}, parts: Parts = {}): Promise<TestApp> {
   return startOn(t, await testConfig(t, limits), parts);
 }
 
-export async function startOn(t: TestContext, config: Config, parts: Parts = {}): Promise<TestApp> {
+export async function startOn(t: Scope, config: Config, parts: Parts = {}): Promise<TestApp> {
   const app = await createApp(config, parts);
   running.set(t, [...(running.get(t) ?? []), app]);
   t.after(() => app.stop());
@@ -76,6 +84,16 @@ export async function startOn(t: TestContext, config: Config, parts: Parts = {})
       const { token } = await createToken(app.core, null, id, choice);
       return { id, token, headers: { authorization: `Bearer ${token}` } };
     },
+  };
+}
+
+/** Returns the one server of all tests of a file, which starts when a test first asks for it. */
+export function sharedApp(limits: Partial<Limits> = {}, parts: Parts = {}): () => Promise<TestApp> {
+  const scope = fileScope();
+  let server: Promise<TestApp> | undefined;
+  return () => {
+    server ??= startApp(scope, limits, parts);
+    return server;
   };
 }
 

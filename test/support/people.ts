@@ -24,6 +24,42 @@ export async function person(server: TestApp, name: string): Promise<Person> {
   return { id, name, token, headers: { authorization: `Bearer ${token}` } };
 }
 
+let pairs = 0;
+
+/** Two users who have each other as contacts, of names that nobody else on the server has, and their conversation. */
+export async function pair(server: TestApp) {
+  const number = ++pairs;
+  const [ann, bob] = [await person(server, `ann${number}`), await person(server, `bob${number}`)];
+  const { conversation_id: conversation, id: contact } = await add(server, ann, bob.name);
+  const { id: back } = await add(server, bob, ann.name);
+  return { ann, bob, conversation, contact, back };
+}
+
+/** Ann, Bob and Cat in a group of Ann's, which the others have joined. */
+export async function trio(server: TestApp, fields: object = {}) {
+  const number = ++pairs;
+  const [ann, bob, cat] = [
+    await person(server, `ann${number}`),
+    await person(server, `bob${number}`),
+    await person(server, `cat${number}`),
+  ];
+  for (const who of [bob, cat]) await add(server, who, ann.name);
+  const body = { name: "Climbing", members: [bob.name, cat.name], ...fields };
+  const made = await read<{ id: string; conversation_id: string }>(
+    send(server, ann, "POST", "/v1/groups", body),
+    201,
+  );
+  const group = `/v1/groups/${made.id}`;
+  for (const who of [bob, cat]) await read(send(server, who, "POST", `${group}/join`), 200);
+  return { ann, bob, cat, id: made.id, conversation: made.conversation_id, group };
+}
+
+/** The answer has the status 204 and no body. */
+export async function done(answering: Promise<Response>): Promise<void> {
+  const answer = await answering;
+  assert.equal(`${answer.status} ${await answer.text()}`, "204 ");
+}
+
 export async function send(
   server: Place,
   who: TestUser,

@@ -1,0 +1,39 @@
+// Tests that run on both databases.
+import { type TestContext, test } from "node:test";
+import type { Parts } from "../../src/app.ts";
+import type { Limits } from "../../src/config/limits.ts";
+import type { Config } from "../../src/config/settings.ts";
+import { type Scope, startOn, type TestApp, testConfig } from "./app.ts";
+import { testDatabase } from "./engines/postgres.ts";
+
+export type Engine = "SQLite" | "PostgreSQL";
+export const ENGINES: readonly Engine[] = ["SQLite", "PostgreSQL"];
+/** Of nodes on one database. */
+export const SECRETS = ["s".repeat(32)];
+
+/** What a server on PostgreSQL has beside the rest of its settings. */
+export async function postgresConfig(t: Scope): Promise<Pick<Config, "databaseUrl" | "secrets">> {
+  return { databaseUrl: await testDatabase(t as TestContext), secrets: SECRETS };
+}
+
+export async function startOnEngine(
+  t: Scope,
+  engine: Engine,
+  limits: Partial<Limits> = {},
+  parts: Parts = {},
+  config: Partial<Config> = {},
+): Promise<TestApp> {
+  const stored = engine === "SQLite" ? {} : await postgresConfig(t);
+  return startOn(t, { ...(await testConfig(t, limits)), ...stored, ...config }, parts);
+}
+
+/** Makes a test for each database, with a server of its own. */
+export function onEachEngine(
+  name: string,
+  run: (server: TestApp, t: TestContext) => Promise<void>,
+  limits: Partial<Limits> = {},
+  parts: Parts = {},
+): void {
+  for (const engine of ENGINES)
+    test(`${name} (${engine})`, async (t) => run(await startOnEngine(t, engine, limits, parts), t));
+}

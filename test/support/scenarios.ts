@@ -1,0 +1,156 @@
+// Requests and what they lead to, as tables: each row is a test.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hasUnnumbered } from "../../src/db/queries/events/events.ts";
+import { sql } from "../../src/db/sql.ts";
+import type { TestApp, TestUser } from "./app.ts";
+import type { Json } from "./asker.ts";
+import { eventually } from "./files-on-disk.ts";
+
+/** The people of a row, and the ids that its texts name as `<name>`. */
+export interface Scene<Who extends string> {
+  people: Record<Who, TestUser>;
+  ids?: Record<string, unknown>;
+}
+
+/** An answer as a row asserts it. */
+export interface Reply {
+  status: number;
+  headers: Headers;
+  body: Json;
+}
+
+/** A row, such as `["a deleted contact is 404", "GET /v1/contacts/<gone>", 404]`. */
+export type Scenario<Who extends string, S extends Scene<Who> = Scene<Who>> = readonly [
+  name: string,
+  request: string,
+  status: number,
+  details?: Details<Who, S>,
+];
+
+interface Details<Who extends string, S extends Scene<Who> = Scene<Who>> {
+  /** Who asks: the first of the scene if left out, nobody if null. */
+  as?: Who | null;
+  /** An object is sent as JSON, a text as a form. */
+  body?: object | string;
+  headers?: Record<string, string>;
+  before?: (scene: S) => unknown;
+  /** What the answer has at least. A pattern matches a text. */
+  answer?: Json;
+  answerHeaders?: Record<string, string | RegExp | null>;
+  /** The types of all events that each of them gets, in this order. Everybody else gets none. */
+  events?: Partial<Record<Who, string>>;
+  after?: (scene: S, reply: Reply) => unknown;
+}
+
+/** Fails unless the value has all that is expected, and lists are as long. */
+export function assertHas(actual: unknown, expected: unknown, where = "the answer"): void {
+  if (expected instanceof RegExp) assert.match(String(actual), expected, where);
+  else if (Array.isArray(expected)) {
+    assert.ok(Array.isArray(actual), where);
+    assert.equal(actual.length, expected.length, `${where}: ${JSON.stringify(actual)}`);
+    for (const [i, each] of expected.entries()) assertHas(actual[i], each, `${where}[${i}]`);
+  } else if (typeof expected === "object" && expected !== null) {
+    assert.ok(typeof actual === "object" && actual !== null, where);
+    for (const [name, each] of Object.entries(expected))
+      assertHas((actual as Json)[name], each, `${where}.${name}`);
+  } else assert.deepEqual(actual, expected, where);
+}
+
+/** Puts the ids in place of their names, also within values. */
+function withIds<T>(value: T, ids: Record<string, unknown> = {}): T {
+  const fill = (text: string) =>
+    text.replace(/<(\w+)>/g, (whole, name: string) => (name in ids ? String(ids[name]) : whole));
+  if (typeof value === "string") return fill(value) as T;
+  if (Array.isArray(value)) return value.map((each) => withIds(each, ids)) as T;
+  if (typeof value !== "object" || value === null || value instanceof RegExp) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withIds(each, ids)])) as T;
+}
+
+/** Events in the order of their numbers, as `user id, type`, after a position. */
+async function eventsAfter({ app: { core } }: TestApp, position: number): Promise<[string, string][]> {
+  assert.ok(await eventually(async () => !(await hasUnnumbered(core.db))));
+  return core.db.allValues<[string, string]>(
+    sql`SELECT recipient_id, type FROM events WHERE position > ${position} ORDER BY position, number`,
+  );
+}
+
+async function lastPosition(server: TestApp): Promise<number> {
+  await eventsAfter(server, 0);
+  const last = sql<{ position: number | null }>`SELECT MAX(position) AS position FROM events`;
+  return (await server.app.core.db.get(last))?.position ?? 0;
+}
+
+export async function request(
+  { url }: Pick<TestApp, "url">,
+  who: Pick<TestUser, "headers"> | null,
+  line: string,
+  { body, headers = {} }: Pick<Details<string>, "body" | "headers"> = {},
+): Promise<Reply> {
+  const [method = "", path = ""] = line.split(" ");
+  const type = typeof body === "string" ? "application/x-www-form-urlencoded" : "application/json";
+  const response = await fetch(new URL(path, url), {
+    method,
+    headers: { ...who?.headers, ...(body === undefined ? {} : { "content-type": type }), ...headers },
+    body: body === undefined || typeof body === "string" ? (body ?? null) : JSON.stringify(body),
+    redirect: "manual",
+  });
+  const text = await response.text();
+  const isJson = /json\b/.test(response.headers.get("content-type") ?? "");
+  return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : {} };
+}
+
+async function run<Who extends string, S extends Scene<Who>>(
+  server: TestApp,
+  scene: S,
+  [, line, status, row = {}]: Scenario<Who, S>,
+): Promise<void> {
+  await row.before?.(scene);
+  const { answer, answerHeaders = {}, ...asked } = withIds(row, scene.ids);
+  const people = Object.entries(scene.people) as [Who, TestUser][];
+  const who = row.as === null ? null : row.as === undefined ? people[0]![1] : scene.people[row.as];
+  const from = await lastPosition(server);
+  const reply = await request(server, who, withIds(line, scene.ids), asked);
+  assert.equal(reply.status, status, JSON.stringify(reply.body));
+  if (answer) assertHas(reply.body, answer);
+  for (const [name, value] of Object.entries(answerHeaders)) assertHas(reply.headers.get(name), value, name);
+  const fired = await eventsAfter(server, from);
+  for (const [name, { id }] of people) {
+    const types = fired.filter(([recipient]) => recipient === id).map(([, type]) => type);
+    assert.equal(types.join(" "), row.events?.[name] ?? "", `events of ${name}`);
+  }
+  await row.after?.(scene, reply);
+}
+
+/** A row made by code, as of a list of values. */
+export const row = (
+  name: string,
+  line: string,
+  status: number,
+  details: Pick<Details<string>, "body" | "headers" | "answer" | "answerHeaders"> = {},
+) => [name, line, status, details] as const;
+
+/** Rows of requests that are refused for a field of their body. */
+export const refusals = (
+  line: string,
+  status: number,
+  code: string,
+  bodies: readonly (readonly [body: object | string, param: string, detail?: RegExp])[],
+) =>
+  bodies.map(([body, param, detail]) => {
+    const name = `${line} with ${JSON.stringify(body).slice(0, 90)} is ${status} ${code}`;
+    return row(name, line, status, { body, answer: { code, param, ...(detail && { detail }) } });
+  });
+
+/** Makes a test of each row. Each has people of its own; the server is one for all. */
+export function scenarios<Who extends string, S extends Scene<Who>>(
+  open: () => Promise<TestApp>,
+  begin: (server: TestApp) => Promise<S & Scene<Who>>,
+  rows: readonly Scenario<Who, S>[],
+): void {
+  for (const row of rows)
+    test(row[0], async () => {
+      const server = await open();
+      await run(server, await begin(server), row);
+    });
+}

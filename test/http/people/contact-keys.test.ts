@@ -1,4 +1,4 @@
-// Contacts that were stored under an older rule of search are found by the present one after a start.
+// A start updates the search keys of contacts that an older rule stored.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApp } from "../../../src/app.ts";
@@ -36,7 +36,7 @@ function rowsOf(): Rows {
 }
 
 for (const [engine, version] of Object.entries(BEFORE) as [Engine, number][]) {
-  test(`${engine}: contacts of the schema before are found without accents, and by digits of any form`, async (t) => {
+  test(`${engine}: contacts of an older schema are found without accents, and by digits of any script`, async (t) => {
     const config = await oldConfig(t, engine, version, rowsOf());
     const app = await createApp(config);
     const { token } = await createToken(app.core, null, "usr_1", {});

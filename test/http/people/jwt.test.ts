@@ -73,7 +73,7 @@ async function eventually(holds: () => boolean | Promise<boolean>): Promise<void
 }
 
 for (const alg of ["RS256", "ES256", "EdDSA"] as const) {
-  test(`a token signed by ${alg} stands for its user, who is made at first sight`, async (t) => {
+  test(`a token signed with ${alg} creates its user on first use`, async (t) => {
     const key = makeKey(alg, "the key");
     const { get, claims } = await start(t, [key]);
     const made = await get(signJwt(key, claims()));
@@ -88,20 +88,20 @@ for (const alg of ["RS256", "ES256", "EdDSA"] as const) {
   });
 }
 
-test("without the settings a signed token is as good as unknown", async (t) => {
+test("a signed token is 401 if JWT is not configured", async (t) => {
   const { status, provider } = await start(t, [first], { jwt: null });
   assert.equal(await status(), 401);
   assert.equal(provider.asked, 0);
 });
 
-test("tokens of this service go on beside those of the provider", async (t) => {
+test("tokens of Parley still work if JWT is configured", async (t) => {
   const { server, get, provider } = await start(t);
   const user = await server.user();
   assert.equal(await idOf(await get(user.token)), user.id);
   assert.equal(provider.asked, 0);
 });
 
-test("what is wrong with a token is 401 invalid_token, and told by its kind", async (t) => {
+test("an invalid signed token is 401 invalid_token, and the detail names the claim", async (t) => {
   const { get, claims } = await start(t);
   const seconds = NOW / SECOND;
   const stranger = makeKey("ES256", "first");
@@ -144,13 +144,13 @@ test("what is wrong with a token is 401 invalid_token, and told by its kind", as
   }
 });
 
-test("clocks may differ by sixty seconds, and no more", async (t) => {
+test("a signed token may be off by 60 seconds of clock skew, and no more", async (t) => {
   const { status, get, claims, clock } = await start(t);
   const seconds = NOW / SECOND;
   assert.equal(await status({ exp: seconds - 59 }), 200);
   assert.equal(await status({ nbf: seconds + 60 }), 200);
   assert.equal(await status({ iat: seconds + 60 }), 200);
-  // Also of one that is kept in memory.
+  // A cached token, too.
   const token = signJwt(first, claims());
   assert.equal((await get(token)).status, 200);
   clock.now = NOW + 600 * SECOND + MINUTE - 1;
@@ -159,7 +159,7 @@ test("clocks may differ by sixty seconds, and no more", async (t) => {
   assert.equal((await get(token)).status, 401);
 });
 
-test("the username is preferred_username where it is one, else sub", async (t) => {
+test("the username is preferred_username if it is valid, otherwise sub", async (t) => {
   const { get, claims } = await start(t);
   const cases: [object, string][] = [
     [{ sub: "no-name", preferred_username: undefined }, "no-name"],
@@ -173,7 +173,7 @@ test("the username is preferred_username where it is one, else sub", async (t) =
   }
 });
 
-test("a username of another user is 409 username_taken, and nothing of that user's is given away", async (t) => {
+test("a signed token with the username of another user is 409 username_taken", async (t) => {
   const { server, get, claims } = await start(t);
   await createUser(server.app.core, null, { username: "ADA" });
   for (let tries = 0; tries < 2; tries++) {
@@ -186,7 +186,7 @@ test("a username of another user is 409 username_taken, and nothing of that user
   await idOf(await get(signJwt(first, claims())));
 });
 
-test("the audit trail names the user of a signed token, also as who made that user, and no token", async (t) => {
+test("the audit trail names the user of a signed token as the actor, without a token", async (t) => {
   const { server, get, claims } = await start(t);
   const admin = await server.user({ scopes: SCOPES });
   const token = signJwt(first, claims());
@@ -207,7 +207,7 @@ test("the audit trail names the user of a signed token, also as who made that us
   );
 });
 
-test("a stream of a user who is erased ends, and makes nobody anew", async (t) => {
+test("erasing the user of a signed token ends the stream and creates no user", async (t) => {
   const { server, get, claims } = await start(t);
   const token = signJwt(first, claims());
   const id = await idOf(await get(token));
@@ -217,13 +217,13 @@ test("a stream of a user who is erased ends, and makes nobody anew", async (t) =
   assert.deepEqual(await server.app.core.db.all(sql`SELECT id FROM users WHERE username = 'ada'`), []);
 });
 
-test("a user who was erased and comes again is another one", async (t) => {
+test("a signed token of an erased user creates a new user", async (t) => {
   const { server, get, claims } = await start(t);
   const token = signJwt(first, claims());
   const before = await idOf(await get(token));
   assert.equal(await idOf(await get(token)), before);
   await deleteUser(server.app.core, null, (await getUserByName(server.app.core, "ada")).id);
-  // The first request after it is a write: it must not be done as who is gone.
+  // The first request afterwards is a write: it must not run as the erased user.
   const written = await fetch(`${server.url}/v1/contacts`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}` },
@@ -238,7 +238,7 @@ test("a user who was erased and comes again is another one", async (t) => {
 });
 
 for (const engine of ["SQLite", "PostgreSQL"]) {
-  test(`twenty first requests at once make one user, on ${engine}`, async (t) => {
+  test(`20 first requests at once create one user, on ${engine}`, async (t) => {
     const onPostgres = engine === "PostgreSQL";
     const config = onPostgres ? { databaseUrl: await testDatabase(t), secrets: ["s".repeat(32)] } : {};
     const subject = await start(t, [first], config);
@@ -250,7 +250,7 @@ for (const engine of ["SQLite", "PostgreSQL"]) {
     }
     const ids = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
-        // Each its own, so that none is known from another.
+        // Each differs, so that no cache answers for another.
         const authorization = `Bearer ${signJwt(first, claims({ jti: `${index}` }))}`;
         return idOf(await fetch(`${urls[index % urls.length]}/v1/me`, { headers: { authorization } }));
       }),
@@ -259,7 +259,7 @@ for (const engine of ["SQLite", "PostgreSQL"]) {
   });
 }
 
-test("scopes are those of ours that the token names, never admin; without any, all but admin", async (t) => {
+test("a signed token has the Parley scopes that it names, or all but admin", async (t) => {
   const { status, get, claims } = await start(t);
   const may = async (scope: string | undefined, path: string) =>
     (await get(signJwt(first, claims({ scope })), path)).status;
@@ -277,7 +277,7 @@ test("scopes are those of ours that the token names, never admin; without any, a
   assert.equal(await status({ scope: "admin" }), 200);
 });
 
-test("a new key works at once, and one that is gone is refused from the next refresh on", async (t) => {
+test("a rotated key works at once, and the old one is refused after the next refresh", async (t) => {
   const { provider, clock, get, status, claims } = await start(t);
   const long = { exp: (NOW + DAY) / SECOND };
   const old = signJwt(first, claims(long));
@@ -289,7 +289,7 @@ test("a new key works at once, and one that is gone is refused from the next ref
   assert.equal((await get(old)).status, 401);
 });
 
-test("keys are fetched again behind a request once they are ten minutes old", async (t) => {
+test("the key set is refreshed in the background after ten minutes", async (t) => {
   const { provider, clock, get, claims } = await start(t);
   const token = signJwt(first, claims({ exp: (NOW + DAY) / SECOND }));
   assert.equal((await get(token)).status, 200);
@@ -303,7 +303,7 @@ test("keys are fetched again behind a request once they are ten minutes old", as
   assert.equal(provider.asked, 2);
 });
 
-test("a flood of unknown keys asks the provider once in thirty seconds", async (t) => {
+test("unknown keys refresh the key set at most once in 30 seconds", async (t) => {
   const { provider, clock, status } = await start(t);
   assert.equal(await status(), 200);
   clock.now += 30 * SECOND;
@@ -322,7 +322,7 @@ test("a flood of unknown keys asks the provider once in thirty seconds", async (
   assert.equal(await status(), 200);
 });
 
-test("while the provider is out of reach its last keys hold for a day, then the answer is 503", async (t) => {
+test("if the provider is down, its last keys work for a day, then requests are 503", async (t) => {
   const { provider, clock, get, claims } = await start(t);
   const token = (jti: string) => signJwt(first, claims({ jti, exp: (NOW + 3 * DAY) / SECOND }));
   const kept = token("kept");
@@ -340,7 +340,7 @@ test("while the provider is out of reach its last keys hold for a day, then the 
   }
 });
 
-test("keys that never came are 503, and asked for again after a while", async (t) => {
+test("an unusable key set is 503, and is fetched again after 30 seconds", async (t) => {
   const { provider, clock, get, status, claims } = await start(t);
   const bad = (status: number, body: string) => {
     provider.answer = (_request, response) => response.writeHead(status).end(body);
@@ -369,7 +369,7 @@ test("keys that never came are 503, and asked for again after a while", async (t
   assert.equal(await status(), 200);
 });
 
-test("a key set that redirects is not followed", async (t) => {
+test("a redirect of the key set is not followed", async (t) => {
   const { provider, status } = await start(t);
   const other = await startProvider(t, first);
   provider.answer = (_request, response) =>
@@ -378,7 +378,7 @@ test("a key set that redirects is not followed", async (t) => {
   assert.equal(other.asked, 0);
 });
 
-test("one set that is damaged takes nothing from the keys that were fetched before", async (t) => {
+test("a damaged key set keeps the keys that were fetched before", async (t) => {
   const { provider, clock, status } = await start(t);
   assert.equal(await status({ jti: "1" }), 200);
   provider.answer = (_request, response) => response.end('{"keys": 7}');

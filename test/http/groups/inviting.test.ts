@@ -1,4 +1,4 @@
-// Inviting discloses nothing: it answers and costs the same, whomever the name belongs to.
+// Inviting discloses nothing: answers and costs are the same for every name.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
@@ -7,7 +7,7 @@ import { startCounted } from "../../support/engines/counting.ts";
 import type { Counts } from "../../support/engines/postgres-proxy.ts";
 import { add, type Person, person, send } from "../../support/people.ts";
 
-/** Names as long as each other, by what their users are to the inviter. */
+/** Names of one length, by what their users are to the inviter. */
 const KINDS = ["contact", "knowing", "unknown", "blocker", "exclude", "nobody1", "decline"];
 /** Change with each request. */
 const PASSING = /^(?:date|request-id|location|etag|ratelimit)$/;
@@ -23,7 +23,7 @@ async function makePeople(server: TestApp): Promise<Person> {
   const ann = await person(server, "ann");
   for (const kind of KINDS.filter((each) => each !== "nobody1")) {
     const other = await person(server, kind);
-    // Whom ann has as a contact is known to her; who has her, sees invitations.
+    // Ann knows her own contacts. Users who have Ann as a contact see her invitations.
     if (kind === "contact" || kind === "blocker") await add(server, ann, kind);
     if (kind !== "unknown" && kind !== "exclude") await add(server, other, "ann");
     if (kind === "blocker" || kind === "exclude") await send(server, other, "PUT", "/v1/blocks/ann");
@@ -52,7 +52,7 @@ async function plain(answer: Response, name: string): Promise<Answer> {
   };
 }
 
-/** What the inviter can do with a name, and see of it. */
+/** What the inviter can do with a name. */
 function stepsOf(server: TestApp, ann: Person, group: string, name: string) {
   const members = `/v1/groups/${group}/members`;
   return {
@@ -90,7 +90,7 @@ test("postgres: inviting takes the same statements, round trips and answers for 
   const { id } = await groupOf(server, ann, { name: "x" });
   const least: Record<string, Record<string, Counts>> = {};
   const isEven = () => KINDS.every((kind) => isDeepStrictEqual(least[kind], least.nobody1));
-  // Others use the wire as well: they add, and never take away.
+  // Other work on the wire adds counts and never removes any.
   for (let round = 0; round < 4 || (round < 25 && !isEven()); round++) {
     const answers: Record<string, Answer[]> = {};
     for (const kind of KINDS) {

@@ -1,4 +1,4 @@
-// What is counted for a user, made many at once: on PostgreSQL transactions that count the same rows cross each other.
+// Limits under concurrency: on PostgreSQL, transactions that count the same rows conflict.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
@@ -6,10 +6,10 @@ import { startOn, testConfig } from "../../support/app.ts";
 import { asker } from "../../support/asker.ts";
 import { testDatabase } from "../../support/engines/postgres.ts";
 
-/** Fewer find their turn by chance. */
+/** Fewer might not conflict. */
 const AT_ONCE = 200;
 
-test("tokens, webhooks and contacts of one user, made at once on PostgreSQL, are all made, up to their limit", async (t) => {
+test("200 concurrent creates of one user on PostgreSQL all succeed, up to the limit (tokens, webhooks, contacts)", async (t) => {
   const databaseUrl = await testDatabase(t);
   const config = await testConfig(t, {
     maxTokens: AT_ONCE,
@@ -27,7 +27,7 @@ test("tokens, webhooks and contacts of one user, made at once on PostgreSQL, are
   for (const [path, fields] of made) {
     const asked = Array.from({ length: AT_ONCE }, (_, count) => ask("POST", path, fields(count)));
     const statuses = (await Promise.all(asked)).map(({ status }) => status).sort();
-    // Of tokens the user has had one before.
+    // The user already has one token.
     assert.deepEqual(statuses, [...Array<number>(AT_ONCE - 1).fill(201), 409], path);
   }
 });

@@ -1,30 +1,20 @@
-// An edit of a message that mentions somebody: whom it alerts, and how.
+// Alerts by edits of messages with mentions.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
-import { startApp, startOn, type TestApp, testConfig } from "../../support/app.ts";
+import { test } from "node:test";
+import { startApp } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { fillGroups } from "../../support/groups.ts";
 import { LIMITS } from "../../support/hooks.ts";
+import { onEachEngine } from "../../support/on-engines.ts";
 import { code, type Person, read, say, send } from "../../support/people.ts";
 import { pushServer, settled, subscribe } from "../../support/push-server.ts";
 
 type Message = { id: string; text: string; mentions: string[]; edited_at: number | null };
 
-const ENGINES: Record<string, (t: TestContext) => Promise<TestApp>> = {
-  sqlite: async (t) => startOn(t, await testConfig(t, LIMITS)),
-  postgres: async (t) =>
-    startOn(t, {
-      ...(await testConfig(t, LIMITS)),
-      databaseUrl: await testDatabase(t),
-      secrets: ["s".repeat(32)],
-    }),
-};
-
-for (const [engine, begin] of Object.entries(ENGINES)) {
-  test(`${engine}: an edit alerts whom it newly mentions, and nobody who does not see the message`, async (t) => {
-    const server = await begin(t);
+onEachEngine(
+  "an edit alerts the users it newly mentions, but nobody who does not see the message",
+  async (server, t) => {
     const admin = await server.user({ scopes: ["admin", "events:read", "messages:read"] });
     const { people, whole } = await fillGroups(server, admin);
     const { ann, bob, cat } = people;
@@ -40,6 +30,8 @@ for (const [engine, begin] of Object.entries(ENGINES)) {
         ({ notify, payload }) => [notify, (payload as Json).text ?? null],
       );
     await send(server, bob, "PUT", `/v1/conversations/${conversation}/read`, { message_id: id });
+    // PostgreSQL numbers events after their commit.
+    await settled(server);
     const to = await pushServer(t);
     await subscribe(server, bob, to.device("/bob"));
     await subscribe(server, cat, to.device("/cat"));
@@ -79,8 +71,9 @@ for (const [engine, begin] of Object.entries(ENGINES)) {
     );
     const cleared = await asker(server, ann)("PUT", `/v1/messages/${id}`, "mentions=");
     assert.deepEqual([cleared.status, cleared.body.mentions], [200, []]);
-  });
-}
+  },
+  LIMITS,
+);
 
 test("edits with mentions count as messages", async (t) => {
   const now = Date.now();

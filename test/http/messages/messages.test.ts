@@ -1,4 +1,4 @@
-// What of messages the acceptance tests cannot reach: limits, scopes, and what an administrator may do.
+// Message limits, scopes and administrators, which the acceptance tests cannot reach.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Scope } from "../../../src/core/people/tokens.ts";
@@ -34,7 +34,7 @@ function sender(server: TestApp, user: TestUser) {
     ask("POST", "/v1/messages", { conversation_id, ...more });
 }
 
-test("a user may send so many messages a minute; then 429 says when to go on", async (t) => {
+test("one message more than the limit per minute is 429 with Retry-After", async (t) => {
   const { server, time } = await start(t, { messagesPerMinute: 3 });
   const user = await server.user({ scopes: FULL });
   const send = sender(server, user);
@@ -50,7 +50,7 @@ test("a user may send so many messages a minute; then 429 says when to go on", a
   assert.equal((await send(other)).status, 429);
 });
 
-test("notes to self, files alone and retries do not count; files with text do", async (t) => {
+test("notes to self, files without text and retries do not count against the message limit", async (t) => {
   const { server } = await start(t, { messagesPerMinute: 2 });
   const user = await server.user({ scopes: FULL });
   const ask = asker(server, user);
@@ -85,7 +85,7 @@ function post(server: TestApp, user: TestUser, conversation: string, text?: stri
 }
 
 for (const limits of [{ messagesPerMinute: 0 }, { messagesPerMinute: 2, requestsPerSecond: 0 }]) {
-  test(`there is no limit with ${JSON.stringify(limits)}, and the caller is told so`, async (t) => {
+  test(`${JSON.stringify(limits)} means no message limit, and GET /v1/me says so`, async (t) => {
     const { server } = await start(t, limits);
     const user = await server.user({ scopes: FULL });
     const conversation = await newConversation(server, user, "ada");
@@ -95,7 +95,7 @@ for (const limits of [{ messagesPerMinute: 0 }, { messagesPerMinute: 2, requests
   });
 }
 
-test("files of a message share the quota, all or nothing, and a retry needs no room", async (t) => {
+test("the files of a message fit the quota together or not at all, and a retry needs no room", async (t) => {
   const server = await startApp(t, { userQuotaBytes: 6 * MIB });
   const user = await server.user({ scopes: FULL });
   const { conversation_id } = (await asker(server, user)("GET", "/v1/me")).body;
@@ -117,7 +117,7 @@ test("files of a message share the quota, all or nothing, and a retry needs no r
   assert.equal((await send("c", 2 * MIB)).status, 507);
 });
 
-test("a file needs attachments:write besides messages:write, text does not", async (t) => {
+test("a file in a message needs attachments:write, text does not", async (t) => {
   const { server } = await start(t, { messagesPerMinute: 600 });
   const user = await server.user({ scopes: ["contacts:write", "messages:write"] });
   const conversation = await newConversation(server, user, "ada");
@@ -127,7 +127,7 @@ test("a file needs attachments:write besides messages:write, text does not", asy
   assert.match(refused.headers.get("www-authenticate") ?? "", /scope="attachments:write"/);
 });
 
-test("a token with scope admin deletes messages and files of others, and learns nothing of them", async (t) => {
+test("an admin token deletes messages and files of others, but cannot read them", async (t) => {
   const { server } = await start(t, { messagesPerMinute: 600 });
   const user = await server.user({ scopes: FULL });
   const admin = await server.user({ scopes: ["admin"] });

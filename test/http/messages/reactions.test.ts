@@ -1,4 +1,4 @@
-// What events and webhooks tell of reactions, and that a message looks to each as their own reading of it.
+// Reactions in events and webhooks.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createToken, SCOPES } from "../../../src/core/people/tokens.ts";
@@ -8,36 +8,28 @@ import type { Json } from "../../support/asker.ts";
 import { allEvents, eventPage, listen, type TestEvent } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { deliveries, hook, LIMITS } from "../../support/hooks.ts";
-import { add, code, type Person, person, read, say, send } from "../../support/people.ts";
+import { code, done, type Person, read, say, send, trio } from "../../support/people.ts";
 import { type Receiver, receiver } from "../../support/receiver.ts";
 
 const LIKE = encodeURIComponent("👍");
 
-/** Ann, Bob and Cat in a group, and a message of Ann's. */
-async function trio(server: TestApp) {
-  const people = await Promise.all(["ann", "bob", "cat"].map((name) => person(server, name)));
-  const [ann, bob, cat] = people as [Person, Person, Person];
-  for (const who of [bob, cat]) await add(server, who, "ann");
-  const fields = { name: "Climbing", members: ["bob", "cat"], history: "all" };
-  const group = await read<Json>(send(server, ann, "POST", "/v1/groups", fields), 201);
-  for (const who of [bob, cat]) await read(send(server, who, "POST", `/v1/groups/${group.id}/join`), 200);
-  const conversation = String(group.conversation_id);
-  const id = await say(server, ann, conversation, "hello");
-  return { ann, bob, cat, conversation, id, group: `/v1/groups/${group.id}` };
+/** A group whose members see all of its history, and a message of Ann's. */
+async function scene(server: TestApp) {
+  const group = await trio(server, { history: "all" });
+  return { ...group, id: await say(server, group.ann, group.conversation, "hello") };
 }
 
 async function change(server: TestApp, who: Person, method: "PUT" | "DELETE", id: string, emoji = LIKE) {
-  const answer = await send(server, who, method, `/v1/messages/${id}/reactions/${emoji}`);
-  assert.equal(answer.status, 204, await answer.text());
+  await done(send(server, who, method, `/v1/messages/${id}/reactions/${emoji}`));
 }
 
 const ofReactions = (events: TestEvent[]) =>
   events.filter(({ type }) => type.startsWith("reaction.")).map(({ type, payload }) => [type, payload]);
 
-test("those who see the message and have not blocked who reacts are told, in streams and pages", async (t) => {
+test("members who see the message and have not blocked the user get reaction events, in streams and pages", async (t) => {
   const server = await startApp(t);
-  const { ann, bob, cat, conversation, id } = await trio(server);
-  assert.equal((await send(server, cat, "PUT", "/v1/blocks/bob")).status, 204);
+  const { ann, bob, cat, conversation, id } = await scene(server);
+  await done(send(server, cat, "PUT", `/v1/blocks/${bob.name}`));
   const streams = new Map<Person, Awaited<ReturnType<typeof listen>>>();
   for (const who of [ann, bob, cat]) streams.set(who, await listen(t, server, who));
   for (const method of ["PUT", "PUT", "DELETE", "DELETE", "PUT"] as const)
@@ -79,33 +71,37 @@ test("those who see the message and have not blocked who reacts are told, in str
   );
 });
 
-test("an event shows who reacted, and how, only while its recipient sees the reaction", async (t) => {
+test("a reaction event shows user and emoji only while its recipient sees the reaction", async (t) => {
   const server = await startApp(t);
-  const { ann, bob, cat, conversation, id, group } = await trio(server);
+  const { ann, bob, cat, conversation, id, group } = await scene(server);
   await change(server, bob, "PUT", id);
   await change(server, cat, "PUT", id);
   await change(server, cat, "DELETE", id);
   const ids = { message_id: id, conversation_id: conversation };
   const seen = async (who: Person) => ofReactions(await allEvents(server, who)).map(([, payload]) => payload);
   const by = ({ id: user_id }: Person) => ({ ...ids, emoji: "👍", user_id });
-  assert.deepEqual(await seen(ann), [by(bob), ids, by(cat)], "what is undone is told of by its end");
-  assert.equal((await send(server, ann, "PUT", "/v1/blocks/bob")).status, 204);
+  assert.deepEqual(
+    await seen(ann),
+    [by(bob), ids, by(cat)],
+    "of a reaction that is undone only its end has them",
+  );
+  await done(send(server, ann, "PUT", `/v1/blocks/${bob.name}`));
   assert.deepEqual(await seen(ann), [ids, ids, by(cat)]);
-  assert.equal((await send(server, ann, "DELETE", "/v1/blocks/bob")).status, 204);
+  await done(send(server, ann, "DELETE", `/v1/blocks/${bob.name}`));
   assert.deepEqual(await seen(ann), [by(bob), ids, by(cat)]);
-  assert.equal((await send(server, cat, "DELETE", group)).status, 204);
-  assert.deepEqual(await seen(cat), [ids, ids, ids], "who has left learns nothing more");
+  await done(send(server, cat, "DELETE", group));
+  assert.deepEqual(await seen(cat), [ids, ids, ids], "a member who left sees ids only");
   await deleteUser(server.app.core, null, bob.id);
   assert.deepEqual(await seen(ann), [ids, ids, by(cat)]);
   const message = await read<Json>(send(server, ann, "GET", `/v1/messages/${id}`), 200);
   assert.deepEqual(message.reactions, []);
 });
 
-test("an update of a message with reactions looks to each stream as the message does to its reader", async (t) => {
+test("message.updated counts the reactions that each recipient sees", async (t) => {
   const server = await startApp(t);
-  const { ann, bob, cat, id } = await trio(server);
+  const { ann, bob, cat, id } = await scene(server);
   for (const who of [ann, bob, cat]) await change(server, who, "PUT", id);
-  assert.equal((await send(server, cat, "PUT", "/v1/blocks/bob")).status, 204);
+  await done(send(server, cat, "PUT", `/v1/blocks/${bob.name}`));
   const streams = [];
   for (const who of [ann, bob, cat]) streams.push({ who, stream: await listen(t, server, who) });
   await read(send(server, ann, "PUT", `/v1/messages/${id}`, { text: "edited" }), 200);
@@ -119,7 +115,7 @@ test("an update of a message with reactions looks to each stream as the message 
   assert.deepEqual(counts, new Set([3, 2]));
 });
 
-/** A webhook of all users for reactions, and what it was sent. */
+/** An all-users webhook for reactions, and the states of its deliveries. */
 async function hooked(server: TestApp, to: Receiver) {
   const admin = await server.user({ scopes: SCOPES });
   const made = await hook(server, admin, to, {
@@ -131,12 +127,12 @@ async function hooked(server: TestApp, to: Receiver) {
   };
 }
 
-test("a webhook of all users gets one delivery per reaction, with those who see it", async (t) => {
+test("an all-users webhook gets one delivery per reaction, with the users who see it as recipients", async (t) => {
   const server = await startApp(t, LIMITS);
   let isDown = false;
   const to = await receiver(t, (response) => (isDown ? response.writeHead(500).end() : undefined));
-  const { ann, bob, cat, conversation, id } = await trio(server);
-  assert.equal((await send(server, cat, "PUT", "/v1/blocks/bob")).status, 204);
+  const { ann, bob, cat, conversation, id } = await scene(server);
+  await done(send(server, cat, "PUT", `/v1/blocks/${bob.name}`));
   const { states } = await hooked(server, to);
   await change(server, bob, "PUT", id);
   await to.wait(1);
@@ -158,13 +154,13 @@ test("a webhook of all users gets one delivery per reaction, with those who see 
   await change(server, ann, "DELETE", id);
   const wanted = ["reaction.deleted delivered", "reaction.created skipped"];
   assert.ok(await eventually(async () => (await states()).slice(0, 2).join() === wanted.join()));
-  assert.equal(to.received.length, 4, "nothing is sent of a reaction that is gone");
+  assert.equal(to.received.length, 4, "a reaction that is gone is not delivered");
 });
 
-test("with PARLEY_WEBHOOK_CONTENT=ids a webhook of all users gets no emoji", async (t) => {
+test("with PARLEY_WEBHOOK_CONTENT=ids an all-users webhook gets no emoji", async (t) => {
   const server = await startApp(t, { ...LIMITS, webhookIdsOnly: true });
   const to = await receiver(t);
-  const { ann, conversation, id } = await trio(server);
+  const { ann, conversation, id } = await scene(server);
   await hooked(server, to);
   for (const method of ["PUT", "DELETE"] as const) {
     await change(server, ann, method, id);

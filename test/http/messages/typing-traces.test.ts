@@ -1,4 +1,4 @@
-// That nothing is kept of who was typing.
+// Typing leaves no trace.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { raw, sql } from "../../../src/db/sql.ts";
@@ -25,7 +25,7 @@ async function content({ app: { core }, config }: TestApp): Promise<Record<strin
   return found;
 }
 
-onEachEngine("nothing of it is kept: no row, no event, no delivery, no key", async (t, places, time) => {
+onEachEngine("typing leaves no row, event, delivery or idempotency key", async (t, places, time) => {
   const [here, there] = places;
   const { ann, bob, conversation } = await pair(here);
   const to = await receiver(t);
@@ -35,7 +35,7 @@ onEachEngine("nothing of it is kept: no row, no event, no delivery, no key", asy
   await to.wait(1);
   const isDelivered = async () => (await deliveries(here, bob, webhook))[0]?.state === "delivered";
   assert.ok(await eventually(isDelivered));
-  const told = await allEvents(here, bob);
+  const eventsBefore = await allEvents(here, bob);
   const key = { "idempotency-key": "the-same" };
   const again = async (count: number) => {
     const answer = await post(here, ann, conversation, key);
@@ -53,11 +53,11 @@ onEachEngine("nothing of it is kept: no row, no event, no delivery, no key", asy
   const before = await content(here);
   await again(2);
   assert.deepEqual(await content(here), before);
-  assert.deepEqual(await allEvents(here, bob), told);
+  assert.deepEqual(await allEvents(here, bob), eventsBefore);
   assert.equal(to.received.length, 1);
 });
 
-test("the log has one line of it, that of the request", async (t) => {
+test("the log has only the request line of typing", async (t) => {
   const command = await commandLine(t, { PARLEY_LOG_LEVEL: "debug" });
   const server = await command.serve();
   const admin = { id: "", name: "admin", token: tokenOf(server), headers: {} } as unknown as Person;

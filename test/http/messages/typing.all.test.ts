@@ -1,4 +1,4 @@
-// Who is typing: to whose streams it comes, and how often.
+// Typing: which streams show it, and how often.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -11,12 +11,12 @@ import { startApp } from "../../support/app.ts";
 import type { Json } from "../../support/asker.ts";
 import { listen, type Stream } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
-import { add, code, type Person, person, read, say, send } from "../../support/people.ts";
+import { add, code, done, type Person, person, read, say, send } from "../../support/people.ts";
 import { openSocket } from "../../support/raw-socket.ts";
 import { onEachEngine, PAUSE_MS, pair, post, settle, trio, type, typists } from "./typing.ts";
 
 onEachEngine(
-  "the other members' streams get it at once, in a frame without an id",
+  "typing reaches the streams of the other members in a frame without an id",
   async (t, places, time) => {
     const [here, there] = places;
     const { ann, bob, conversation } = await pair(here);
@@ -43,38 +43,41 @@ onEachEngine(
     socket.destroy();
     await settle(here, ann, conversation, [anns, bobs]);
     const typed = [...anns.events, ...bobs.events].filter(({ type }) => type === "typing");
-    assert.equal(typed.length, 1, "not to who is typing");
+    assert.equal(typed.length, 1, "the typist gets none");
   },
 );
 
-onEachEngine("blocks hold in a direct conversation and in a group, and cannot be told", async (t, places) => {
-  const [here, there] = places;
-  const { ann, bob, cat, conversation } = await trio(here);
-  const direct = (await add(here, ann, "bob")).conversation_id;
-  assert.equal((await send(here, ann, "PUT", "/v1/blocks/bob")).status, 204);
-  const [anns, bobs, cats] = [
-    await listen(t, there, ann),
-    await listen(t, there, bob),
-    await listen(t, there, cat),
-  ];
-  for (const [who, where] of [
-    [bob, conversation],
-    [bob, direct],
-    [ann, conversation],
-    [ann, direct],
-    [cat, conversation],
-  ] as const)
-    await type(here, who, where);
-  await settle(here, cat, conversation, [anns, bobs, cats]);
-  assert.deepEqual(typists(anns.events, ann, bob, cat), ["cat"]);
-  assert.deepEqual(typists(bobs.events, ann, bob, cat).sort(), ["ann", "ann", "cat"]);
-  assert.deepEqual(typists(cats.events, ann, bob, cat).sort(), ["ann", "bob"]);
-});
+onEachEngine(
+  "typing respects blocks in direct conversations and groups, and does not reveal them",
+  async (t, places) => {
+    const [here, there] = places;
+    const { ann, bob, cat, conversation } = await trio(here);
+    const direct = (await add(here, ann, bob.name)).conversation_id;
+    await done(send(here, ann, "PUT", `/v1/blocks/${bob.name}`));
+    const [anns, bobs, cats] = [
+      await listen(t, there, ann),
+      await listen(t, there, bob),
+      await listen(t, there, cat),
+    ];
+    for (const [who, where] of [
+      [bob, conversation],
+      [bob, direct],
+      [ann, conversation],
+      [ann, direct],
+      [cat, conversation],
+    ] as const)
+      await type(here, who, where);
+    await settle(here, cat, conversation, [anns, bobs, cats]);
+    assert.deepEqual(typists(anns.events, ann, bob, cat), ["cat"]);
+    assert.deepEqual(typists(bobs.events, ann, bob, cat).sort(), ["ann", "ann", "cat"]);
+    assert.deepEqual(typists(cats.events, ann, bob, cat).sort(), ["ann", "bob"]);
+  },
+);
 
-onEachEngine("only those who have joined get it; who is no member can't send it", async (t, places, time) => {
+onEachEngine("typing reaches joined members only, and is 404 for others", async (t, places, time) => {
   const [here, there] = places;
   const { ann, bob, cat, conversation, group } = await trio(here);
-  const { conversation_id: waiting } = await add(here, ann, "cat");
+  const { conversation_id: waiting } = await add(here, ann, cat.name);
   const { conversation_id: notes } = await read<{ conversation_id: string }>(
     send(here, ann, "GET", "/v1/me"),
     200,
@@ -88,7 +91,7 @@ onEachEngine("only those who have joined get it; who is no member can't send it"
   await type(here, ann, notes);
   await type(here, bob, lonely);
   await type(here, ann, waiting);
-  assert.equal((await send(here, cat, "DELETE", group)).status, 204);
+  await done(send(here, cat, "DELETE", group));
   time.now += PAUSE_MS;
   await type(here, ann, conversation);
   for (const [who, where] of [
@@ -101,7 +104,7 @@ onEachEngine("only those who have joined get it; who is no member can't send it"
     assert.equal(await code(post(here, who, where), 404), "conversation_not_found");
   await settle(here, ann, conversation, [anns, bobs]);
   await settle(here, ann, waiting, [cats]);
-  await settle(here, dan, (await add(here, dan, "bob")).conversation_id, [dans]);
+  await settle(here, dan, (await add(here, dan, bob.name)).conversation_id, [dans]);
   const all = [ann, bob, cat, dan];
   assert.deepEqual(
     [anns, bobs, cats, dans].map(({ events }) => typists(events, ...all)),
@@ -109,7 +112,7 @@ onEachEngine("only those who have joined get it; who is no member can't send it"
   );
 });
 
-onEachEngine("who is in the audience is decided when it is delivered", async (t, [, server]) => {
+onEachEngine("the audience of typing is determined at delivery", async (t, [, server]) => {
   const { ann, bob, cat, conversation, group } = await trio(server);
   const { core } = server.app;
   const streams = [await listen(t, server, ann), await listen(t, server, bob)] as const;
@@ -119,12 +122,12 @@ onEachEngine("who is in the audience is decided when it is delivered", async (t,
       people.map(({ id }) => JSON.stringify({ conversation_id: conversation, user_id: id, expires_at: 1 })),
     );
   await deliver(ann, bob, cat);
-  assert.equal((await send(server, bob, "PUT", "/v1/blocks/ann")).status, 204);
+  await done(send(server, bob, "PUT", `/v1/blocks/${ann.name}`));
   await deliver(ann, bob, cat);
   await deleteUser(core, null, bob.id);
   await streams[1].ended;
   await deliver(ann, bob, cat);
-  assert.equal((await send(server, cat, "DELETE", group)).status, 204);
+  await done(send(server, cat, "DELETE", group));
   await deliver(ann, bob, cat);
   await settle(server, ann, conversation, [streams[0]]);
   assert.deepEqual(
@@ -134,13 +137,13 @@ onEachEngine("who is in the audience is decided when it is delivered", async (t,
 });
 
 onEachEngine(
-  "it is broadcast once in three seconds, of a user in a conversation",
+  "typing is broadcast once in three seconds per user and conversation",
   async (t, places, time) => {
     const [here, there] = places;
     const { ann, bob, conversation } = await pair(here);
-    const { conversation_id: other } = await add(here, ann, "cat");
     const cat = await person(here, "cat");
-    await add(here, cat, "ann");
+    const { conversation_id: other } = await add(here, ann, cat.name);
+    await add(here, cat, ann.name);
     const [anns, bobs, cats] = [
       await listen(t, there, ann),
       await listen(t, there, bob),
@@ -166,54 +169,57 @@ onEachEngine(
   },
 );
 
-onEachEngine("a stream shows it if its token reads messages and its types select it", async (t, places) => {
-  const [here, there] = places;
-  const { ann, bob, conversation } = await pair(here);
-  const withScopes = async (...scopes: ("events:read" | "messages:read" | "contacts:read")[]) => {
-    const { token } = await createToken(here.app.core, null, bob.id, { scopes });
-    return { ...bob, headers: { authorization: `Bearer ${token}` } };
-  };
-  const blind = await withScopes("events:read", "contacts:read");
-  const reader = await withScopes("events:read", "messages:read");
-  const streams = [
-    await listen(t, there, reader),
-    await listen(t, there, reader, { query: "?types=typing" }),
-    await listen(t, there, bob, { query: "?types=typing,message.created" }),
-    await listen(t, there, bob, { query: "?types=message.created,contact.created" }),
-    await listen(t, there, blind),
-  ];
-  await type(here, ann, conversation);
-  await streams[2]!.wait(1);
-  await settle(here, ann, conversation, [streams[0]!, streams[2]!, streams[3]!]);
-  await add(here, bob, "somebody");
-  await streams[3]!.wait(2);
-  await streams[4]!.wait(1);
-  assert.deepEqual(
-    streams.map(({ events }) => events.map(({ type }) => type)),
-    [
-      ["typing", "message.created"],
-      ["typing"],
-      ["typing", "message.created"],
-      ["message.created", "contact.created"],
-      ["contact.created"],
-    ],
-  );
-  const asked = (who: Person, types: string, accept: string) =>
-    send(there, who, "GET", `/v1/events?types=${types}`, undefined, { accept });
-  assert.equal(await code(asked(blind, "typing", "text/event-stream"), 403), "insufficient_scope");
-  for (const types of ["typing", "message.created,typing"]) {
-    const problem = await read<Json>(asked(bob, types, "application/json"), 400);
-    assert.deepEqual([problem.code, problem.param], ["invalid_parameter", "types"]);
-    assert.match(String(problem.detail), /^typing works with streams only/);
-  }
-  const webhook = { url: "https://example.com/", events: "typing" };
-  const problem = await read<Json>(send(here, bob, "POST", "/v1/webhooks", webhook), 400);
-  assert.deepEqual([problem.code, problem.param], ["invalid_parameter", "events"]);
-  assert.match(String(problem.detail), /one or more of attachment\.created, .*, webhook\.disabled/);
-  assert.doesNotMatch(String(problem.detail), /typing/);
-});
+onEachEngine(
+  "a stream shows typing if its token may read messages and its types include it",
+  async (t, places) => {
+    const [here, there] = places;
+    const { ann, bob, conversation } = await pair(here);
+    const withScopes = async (...scopes: ("events:read" | "messages:read" | "contacts:read")[]) => {
+      const { token } = await createToken(here.app.core, null, bob.id, { scopes });
+      return { ...bob, headers: { authorization: `Bearer ${token}` } };
+    };
+    const blind = await withScopes("events:read", "contacts:read");
+    const reader = await withScopes("events:read", "messages:read");
+    const streams = [
+      await listen(t, there, reader),
+      await listen(t, there, reader, { query: "?types=typing" }),
+      await listen(t, there, bob, { query: "?types=typing,message.created" }),
+      await listen(t, there, bob, { query: "?types=message.created,contact.created" }),
+      await listen(t, there, blind),
+    ];
+    await type(here, ann, conversation);
+    await streams[2]!.wait(1);
+    await settle(here, ann, conversation, [streams[0]!, streams[2]!, streams[3]!]);
+    await add(here, bob, "somebody");
+    await streams[3]!.wait(2);
+    await streams[4]!.wait(1);
+    assert.deepEqual(
+      streams.map(({ events }) => events.map(({ type }) => type)),
+      [
+        ["typing", "message.created"],
+        ["typing"],
+        ["typing", "message.created"],
+        ["message.created", "contact.created"],
+        ["contact.created"],
+      ],
+    );
+    const asked = (who: Person, types: string, accept: string) =>
+      send(there, who, "GET", `/v1/events?types=${types}`, undefined, { accept });
+    assert.equal(await code(asked(blind, "typing", "text/event-stream"), 403), "insufficient_scope");
+    for (const types of ["typing", "message.created,typing"]) {
+      const problem = await read<Json>(asked(bob, types, "application/json"), 400);
+      assert.deepEqual([problem.code, problem.param], ["invalid_parameter", "types"]);
+      assert.match(String(problem.detail), /^typing works with streams only/);
+    }
+    const webhook = { url: "https://example.com/", events: "typing" };
+    const problem = await read<Json>(send(here, bob, "POST", "/v1/webhooks", webhook), 400);
+    assert.deepEqual([problem.code, problem.param], ["invalid_parameter", "events"]);
+    assert.match(String(problem.detail), /one or more of attachment\.created, .*, webhook\.disabled/);
+    assert.doesNotMatch(String(problem.detail), /typing/);
+  },
+);
 
-test("a client that does not read misses who is typing, and nothing else", async (t) => {
+test("a client that does not read loses typing frames, and nothing else", async (t) => {
   const server = await startApp(t);
   const { ann, bob, conversation } = await pair(server);
   const { core } = server.app;
@@ -244,27 +250,27 @@ test("a client that does not read misses who is typing, and nothing else", async
   t.diagnostic(`${typed} of ${FRAMES} frames were on their way`);
 });
 
-test("a stream whose token has ended gets nothing more", async (t) => {
+test("a stream whose token has ended gets no typing", async (t) => {
   const server = await startApp(t);
   const { core } = server.app;
   for (const isValid of [true, false]) {
     const hub = new EventHub();
-    const told = { frames: 0, ended: 0 };
+    const seen = { frames: 0, ended: 0 };
     await hub.add(core, {
       userId: "usr_x",
       waitsAfter: () => undefined,
       send() {},
       wake() {},
-      sendTyping: () => told.frames++,
+      sendTyping: () => seen.frames++,
       isAllowed: async () => isValid,
-      end: () => told.ended++,
+      end: () => seen.ended++,
     });
     for (let i = 0; i < 2; i++) {
       hub.sendTyping(core, "usr_x", Buffer.from("x"));
       hub.sendTyping(core, "usr_y", Buffer.from("x"));
       await setImmediate();
     }
-    assert.equal(told.frames, isValid ? 2 : 0);
-    assert.equal(told.ended > 0, !isValid);
+    assert.equal(seen.frames, isValid ? 2 : 0);
+    assert.equal(seen.ended > 0, !isValid);
   }
 });

@@ -1,20 +1,20 @@
-// Who types and who listens, on SQLite, and on two nodes of PostgreSQL: there all type on one of them and listen on the other.
+// Typing tests on SQLite, and on two nodes of PostgreSQL: users type on one node and listen on the other.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { hasUnnumbered } from "../../../src/db/queries/events/events.ts";
 import type { Clock } from "../../../src/util/clock.ts";
 import { startApp, startOn, type TestApp, testConfig } from "../../support/app.ts";
-import type { Json } from "../../support/asker.ts";
 import { testDatabase } from "../../support/engines/postgres.ts";
 import type { Stream, TestEvent } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { LIMITS } from "../../support/hooks.ts";
-import { add, type Person, type Place, person, read, say, send } from "../../support/people.ts";
+import { SECRETS } from "../../support/on-engines.ts";
+import * as people from "../../support/people.ts";
+import { type Person, type Place, say, send } from "../../support/people.ts";
 
 export const PAUSE_MS = 3000;
-const SECRET = "s".repeat(32);
 
-/** Where everybody types, and where everybody listens. */
+/** The node to type on, and the node to listen on. */
 export type Places = [typing: TestApp, listening: TestApp];
 
 export function onEachEngine(
@@ -30,7 +30,7 @@ export function onEachEngine(
     const time = new Time();
     const databaseUrl = await testDatabase(t);
     const node = async () =>
-      startOn(t, { ...(await testConfig(t, LIMITS)), databaseUrl, secrets: [SECRET] }, { clock: time.clock });
+      startOn(t, { ...(await testConfig(t, LIMITS)), databaseUrl, secrets: SECRETS }, { clock: time.clock });
     await run(t, [await node(), await node()], time);
   });
 }
@@ -41,33 +41,21 @@ export class Time {
   readonly clock: Clock = () => this.now;
 }
 
-/** Waits until no stream that is opened now is told of what was before. */
+/** Waits until no new stream gets earlier events. */
 async function numbered({ app: { core } }: TestApp): Promise<void> {
   assert.ok(await eventually(async () => !(await hasUnnumbered(core.db))));
 }
 
-/** Ann and Bob have each other as contacts. */
 export async function pair(server: TestApp) {
-  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
-  const { conversation_id: conversation, id: contact } = await add(server, ann, "bob");
-  const back = await add(server, bob, "ann");
+  const made = await people.pair(server);
   await numbered(server);
-  return { ann, bob, conversation, contact, back: back.id };
+  return made;
 }
 
-/** Ann, Bob and Cat in a group of Ann's. */
 export async function trio(server: TestApp) {
-  const [ann, bob, cat] = [
-    await person(server, "ann"),
-    await person(server, "bob"),
-    await person(server, "cat"),
-  ];
-  for (const who of [bob, cat]) await add(server, who, "ann");
-  const fields = { name: "Climbing", members: ["bob", "cat"] };
-  const group = await read<Json>(send(server, ann, "POST", "/v1/groups", fields), 201);
-  for (const who of [bob, cat]) await read(send(server, who, "POST", `/v1/groups/${group.id}/join`), 200);
+  const made = await people.trio(server);
   await numbered(server);
-  return { ann, bob, cat, conversation: String(group.conversation_id), group: `/v1/groups/${group.id}` };
+  return made;
 }
 
 export const post = (server: Place, who: Person, conversation: string, headers = {}) =>
@@ -78,13 +66,13 @@ export async function type(server: TestApp, who: Person, conversation: string): 
   assert.deepEqual([answer.status, await answer.text()], [204, ""]);
 }
 
-/** Who was shown to be typing. */
-export const typists = (events: readonly TestEvent[], ...people: Person[]) =>
+/** The first three letters of the names of users shown as typing. */
+export const typists = (events: readonly TestEvent[], ...known: Person[]) =>
   events
     .filter(({ type }) => type === "typing")
-    .map(({ payload }) => people.find(({ id }) => id === payload.user_id)?.name);
+    .map(({ payload }) => known.find(({ id }) => id === payload.user_id)?.name.slice(0, 3));
 
-/** Waits until all these have got a message: all that was broadcast before has come by then. */
+/** Waits until all streams have got a message: earlier broadcasts have arrived by then. */
 export async function settle(server: TestApp, sender: Person, conversation: string, streams: Stream[]) {
   const id = await say(server, sender, conversation, "the last");
   const has = ({ events }: Stream) => events.some(({ payload }) => payload.id === id);

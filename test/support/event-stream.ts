@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TestApp, TestUser } from "./app.ts";
+import { beginRequest } from "./raw-socket.ts";
 
 export interface TestEvent {
   id: string;
@@ -25,7 +26,7 @@ export interface Stream {
 
 const WAIT_MS = 60_000;
 
-/** Listens as a user, behind an event where one is given. */
+/** Listens as a user, after an event if one is given. */
 export async function listen(
   t: TestContext,
   server: Pick<TestApp, "url">,
@@ -70,6 +71,12 @@ export async function listen(
   };
 }
 
+/** A stream that is read only when the test does. */
+export async function openStream({ url }: Pick<TestApp, "url">, user: TestUser, query = "") {
+  const socket = await beginRequest(url, `GET /v1/events${query}`, user, { accept: "text/event-stream" });
+  return socket.pause();
+}
+
 /** A page of events. */
 export async function eventPage(
   server: Pick<TestApp, "url">,
@@ -87,8 +94,8 @@ export async function allEvents(
   user: Pick<TestUser, "headers">,
 ): Promise<TestEvent[]> {
   const events: TestEvent[] = [];
-  for (let behind = ""; ; behind = `&starting_after=${events.at(-1)!.id}`) {
-    const { has_more, data } = await eventPage(server, user, `?limit=100${behind}`);
+  for (let cursor = ""; ; cursor = `&starting_after=${events.at(-1)!.id}`) {
+    const { has_more, data } = await eventPage(server, user, `?limit=100${cursor}`);
     events.push(...data);
     if (!has_more) return events.reverse();
   }

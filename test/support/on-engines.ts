@@ -27,13 +27,12 @@ export async function startOnEngine(
   return startOn(t, { ...(await testConfig(t, limits)), ...stored, ...config }, parts);
 }
 
-/** Makes a test for each database, with a server of its own. */
-export function onEachEngine(
-  name: string,
-  run: (server: TestApp, t: TestContext) => Promise<void>,
-  limits: Partial<Limits> = {},
-  parts: Parts = {},
-): void {
+type Run = (server: TestApp, t: TestContext) => Promise<void>;
+
+/** Makes a test for each database, with a server that has these limits. */
+export function onEachEngineWith(limits: Partial<Limits>, name: string, run: Run): void {
   for (const engine of ENGINES)
-    test(`${name} (${engine})`, async (t) => run(await startOnEngine(t, engine, limits, parts), t));
+    test(`${name} (${engine})`, async (t) => run(await startOnEngine(t, engine, limits), t));
 }
+
+export const onEachEngine = (name: string, run: Run): void => onEachEngineWith({}, name, run);

@@ -15,7 +15,7 @@ export async function readAll(socket: Socket, forMs: number): Promise<string> {
   socket.on("data", (chunk) => chunks.push(chunk));
   socket.on("error", () => {});
   await new Promise((resolve) => {
-    // Not by `once` of events, which fails if a reset comes behind the answer.
+    // `once` of events fails if a reset follows the answer.
     socket.once("close", resolve);
     setTimeout(resolve, forMs);
   });
@@ -40,4 +40,35 @@ export async function readAnswer(socket: Socket): Promise<string> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The parts of a form with one file. */
+export const FORM_HEAD = '--frontier\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
+export const FORM_TAIL = "\r\n--frontier--\r\n";
+
+/** Sends the head of a request; the values of `headers` may be numbers. */
+export async function beginRequest(
+  url: string,
+  line: string,
+  user: { headers: { authorization: string } },
+  headers: Record<string, string | number> = {},
+): Promise<Socket> {
+  const socket = await openSocket(url);
+  // The rest of a refused body may meet a reset.
+  socket.on("error", () => {});
+  const lines = Object.entries({ host: "x", ...user.headers, ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  socket.write(`${line} HTTP/1.1\r\n${lines.join("")}\r\n`);
+  return socket;
+}
+
+/** Sends the head of an upload by a form. */
+export function beginUpload(
+  url: string,
+  user: { headers: { authorization: string } },
+  headers: Record<string, string | number>,
+): Promise<Socket> {
+  const type = { "content-type": "multipart/form-data; boundary=frontier" };
+  return beginRequest(url, "POST /v1/attachments", user, { ...type, ...headers });
 }

@@ -142,7 +142,7 @@ export const refusals = (
     return row(name, line, status, { body, answer: { code, param, ...(detail && { detail }) } });
   });
 
-/** Makes a test of each row. Each has people of its own; the server is one for all. */
+/** Makes a test of each row, with new people. All rows share the server. */
 export function scenarios<Who extends string, S extends Scene<Who>>(
   open: () => Promise<TestApp>,
   begin: (server: TestApp) => Promise<S & Scene<Who>>,

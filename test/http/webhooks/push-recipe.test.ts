@@ -1,4 +1,4 @@
-// The receiver of docs/push.md, as it stands there, between a server and devices that take what it sends.
+// The receiver of docs/push.md, verbatim, between a server and test devices.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ import { asker } from "../../support/asker.ts";
 import { freePort } from "../../support/command.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { deliveries, LIMITS } from "../../support/hooks.ts";
-import { add, person, say, send } from "../../support/people.ts";
+import { pair, say, send } from "../../support/people.ts";
 import { settled } from "../../support/push-server.ts";
 import { blocksOf, ROOT } from "../doc-pages.ts";
 
@@ -73,7 +73,7 @@ async function startReceiver(t: TestContext, modules: Record<string, string>, en
   const answer = () => fetch(`http://127.0.0.1:${env.PORT}/`, { method: "POST", body: "{}" });
   assert.ok(
     await eventually(async () => (await answer().catch(() => undefined))?.status === 400),
-    "what is not signed is refused",
+    "an unsigned request is refused",
   );
 }
 
@@ -81,7 +81,7 @@ async function startReceiver(t: TestContext, modules: Record<string, string>, en
 async function start(t: TestContext) {
   const server = await startApp(t, LIMITS);
   const admin = await server.user({ scopes: SCOPES });
-  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const { ann, bob, conversation: conversation_id } = await pair(server);
   const devices = await startDevices(t);
   const port = await freePort();
   const blocks = await blocksOf("docs/push.md");
@@ -94,8 +94,6 @@ async function start(t: TestContext) {
   };
   const secrets = { PARLEY_TOKEN: admin.token, SECRET: String(hook.secret) };
   await startReceiver(t, modules, { PARLEY_URL: server.url, PORT: String(port), ...secrets });
-  const { conversation_id } = await add(server, ann, "bob");
-  await add(server, bob, "ann");
   /** What devices were sent since the last look, once all is done. */
   async function look(): Promise<Sent[]> {
     await settled(server);
@@ -105,7 +103,7 @@ async function start(t: TestContext) {
   return { server, admin, ann, bob, hook, devices, conversation: conversation_id, look, push };
 }
 
-test("the receiver of docs/push.md rings each device once, sets the badge, and takes away what was read elsewhere", async (t) => {
+test("the receiver of docs/push.md notifies each device once, sets the badge, and clears what was read elsewhere", async (t) => {
   const { server, admin, ann, bob, hook, conversation, look, push } = await start(t);
   const message = await say(server, bob, conversation, "hello");
   assert.deepEqual(await look(), [push("phone", 1, true), push("tablet", 1, true)], "not the sender");
@@ -116,14 +114,14 @@ test("the receiver of docs/push.md rings each device once, sets the badge, and t
   const path = `/v1/conversations/${conversation}/read`;
   assert.equal((await send(server, ann, "PUT", path, { message_id: message })).status, 204);
   assert.deepEqual(await look(), [push("phone", 0, false), push("tablet", 0, false)]);
-  // What shows no notification is not woken: here by what ann reads of her own, and by what bob learns of it.
+  // Devices that show no notification are not woken.
   const own = await say(server, ann, conversation, "own");
   assert.deepEqual(await look(), [push("bob", 1, true)]);
   assert.equal((await send(server, ann, "PUT", path, { message_id: own })).status, 204);
   assert.deepEqual(await look(), []);
 });
 
-test("the receiver of docs/push.md rings a device that failed when it is back, and nobody who has muted", async (t) => {
+test("the receiver of docs/push.md retries a device that failed, and respects muting", async (t) => {
   const { server, admin, ann, bob, hook, devices, conversation, look, push } = await start(t);
   devices.isDown.add("tablet");
   const message = await say(server, bob, conversation, "are you there?");
@@ -140,7 +138,7 @@ test("the receiver of docs/push.md rings a device that failed when it is back, a
   assert.deepEqual(
     await look(),
     [push("phone", 0, false), push("tablet", 0, false)],
-    "also what is taken away",
+    "also clearing is retried",
   );
   const mute = { muted_until: Math.floor(Date.now() / 1000) + 3600 };
   assert.equal((await send(server, ann, "PUT", `/v1/conversations/${conversation}`, mute)).status, 200);

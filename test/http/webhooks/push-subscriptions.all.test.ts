@@ -1,15 +1,15 @@
-// The resource: which keys are accepted, one subscription for each endpoint, how many, and how they are told from webhooks.
+// Push subscriptions: accepted keys, one per endpoint, limits, scopes.
 import assert from "node:assert/strict";
 import { createECDH } from "node:crypto";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { deleteUser } from "../../../src/core/people/users.ts";
 import { raw } from "../../../src/db/sql.ts";
-import { startOn, type TestApp, testConfig } from "../../support/app.ts";
+import { startApp } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { LIMITS } from "../../support/hooks.ts";
-import { add, person, say } from "../../support/people.ts";
+import { onEachEngineWith } from "../../support/on-engines.ts";
+import { pair, person, say } from "../../support/people.ts";
 import { type Device, pushServer, subscribe } from "../../support/push-server.ts";
 
 const PATH = "/v1/push_subscriptions";
@@ -21,131 +21,91 @@ function device(name: string): Device {
   return { endpoint: `https://push.example.com/${name}`, p256dh: pair.getPublicKey("base64url"), auth };
 }
 
-const ENGINES: Record<string, (t: TestContext) => Promise<TestApp>> = {
-  sqlite: async (t) => startOn(t, await testConfig(t, LIMITS)),
-  postgres: async (t) =>
-    startOn(t, {
-      ...(await testConfig(t, LIMITS)),
-      databaseUrl: await testDatabase(t),
-      secrets: ["s".repeat(32)],
-    }),
-};
+test("push subscriptions have ETags, and the audit trail has the origin of their endpoint only", async (t) => {
+  const server = await startApp(t, LIMITS);
+  const ask = asker(server, await person(server, "ann"));
+  const phone = device("phone");
+  const { body } = await ask("POST", PATH, phone);
+  const path = `${PATH}/${body.id}`;
+  const etag = (await ask("GET", path)).headers.get("etag")!;
+  assert.equal((await ask("GET", path, undefined, { "if-none-match": etag })).status, 304);
+  assert.equal((await ask("DELETE", path, undefined, { "if-match": '"9"' })).status, 412);
+  assert.equal((await ask("DELETE", path, undefined, { "if-match": etag })).status, 204);
+  assert.equal((await ask("DELETE", path)).status, 404);
+  const admin = asker(server, await server.user({ scopes: ["admin"] }));
+  const trail = JSON.stringify((await admin("GET", "/v1/audit?limit=100")).body);
+  assert.match(trail, /push_subscription\.deleted.*push_subscription\.created/);
+  assert.ok(!trail.includes("/phone") && !trail.includes(phone.auth));
+});
 
-for (const [engine, start] of Object.entries(ENGINES)) {
-  test(`${engine}: a subscription is created, listed, retrieved and deleted, by its owner alone, and never shows its keys`, async (t) => {
-    const server = await start(t);
-    const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
-    const [ask, bobs] = [asker(server, ann), asker(server, bob)];
-    const phone = device("phone");
-    const { status, body, headers } = await ask("POST", PATH, phone);
-    assert.equal(status, 201);
-    assert.deepEqual(Object.keys(body), ["id", "endpoint", "expires_at", "created_at"]);
-    assert.match(String(body.id), /^psh_/);
-    assert.deepEqual([body.endpoint, body.expires_at], [phone.endpoint, null]);
-    assert.equal(headers.get("location"), `${server.url}${PATH}/${body.id}`);
-    const form = new URLSearchParams({ ...device("laptop") }).toString();
-    const second = await ask("POST", PATH, form);
-    assert.equal(second.status, 201);
-    const one = await ask("GET", `${PATH}/${body.id}`);
-    assert.deepEqual(one.body, body);
-    assert.deepEqual((await ask("GET", PATH)).body, { has_more: false, data: [second.body, body] });
-    const page = await ask("GET", `${PATH}?limit=1&starting_after=${second.body.id}`);
-    assert.deepEqual(page.body, { has_more: false, data: [body] });
-    assert.deepEqual((await bobs("GET", PATH)).body, { has_more: false, data: [] });
-    for (const method of ["GET", "DELETE"]) {
-      const other = await bobs(method, `${PATH}/${body.id}`);
-      assert.deepEqual([other.status, other.body.code], [404, "push_subscription_not_found"]);
-    }
-    const etag = one.headers.get("etag")!;
-    assert.equal((await ask("GET", `${PATH}/${body.id}`, undefined, { "if-none-match": etag })).status, 304);
-    assert.equal((await ask("DELETE", `${PATH}/${body.id}`, undefined, { "if-match": '"9"' })).status, 412);
-    assert.equal((await ask("DELETE", `${PATH}/${body.id}`, undefined, { "if-match": etag })).status, 204);
-    assert.equal((await ask("DELETE", `${PATH}/${body.id}`)).status, 404);
-    const admin = asker(server, await server.user({ scopes: ["admin"] }));
-    const trail = JSON.stringify((await admin("GET", "/v1/audit?limit=100")).body);
-    assert.match(trail, /push_subscription\.created.*push_subscription\.created|push_subscription\.deleted/);
-    assert.ok(!trail.includes("/phone") && !trail.includes(phone.auth), "the trail has the origin alone");
-  });
+onEachEngineWith(LIMITS, "a known endpoint gets newer keys, per user", async (server, t) => {
+  const { ann, bob, conversation } = await pair(server);
+  const ask = asker(server, ann);
+  const to = await pushServer(t);
+  const old = to.device("/browser");
+  const first = await ask("POST", PATH, old);
+  const same = await ask("POST", PATH, old);
+  assert.deepEqual([first.status, same.status, same.body], [201, 200, first.body]);
+  const etag = async () => (await ask("GET", `${PATH}/${first.body.id}`)).headers.get("etag");
+  assert.equal(await etag(), '"1"');
+  const renewed = await ask("POST", PATH, to.device("/browser"));
+  assert.deepEqual([renewed.status, renewed.body, await etag()], [200, first.body, '"2"']);
+  assert.equal(renewed.headers.get("location"), `${server.url}${PATH}/${first.body.id}`);
+  const theirs = await asker(server, bob)("POST", PATH, old);
+  assert.equal(theirs.status, 201);
+  assert.notEqual(theirs.body.id, first.body.id);
+  assert.equal(((await ask("GET", PATH)).body.data as Json[]).length, 1);
+  // Only the device with the newer keys can read what comes.
+  await say(server, bob, conversation, "hello");
+  assert.equal((await to.wait(1))[0]!.event.user_id, ann.id);
+});
 
-  test(`${engine}: the same endpoint is the same subscription, with the newer keys; that of another user is another`, async (t) => {
-    const server = await start(t);
-    const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
-    const ask = asker(server, ann);
-    const to = await pushServer(t);
-    const old = to.device("/browser");
-    const first = await ask("POST", PATH, old);
-    const same = await ask("POST", PATH, old);
-    assert.deepEqual([first.status, same.status, same.body], [201, 200, first.body]);
-    const etag = async () => (await ask("GET", `${PATH}/${first.body.id}`)).headers.get("etag");
-    assert.equal(await etag(), '"1"');
-    const renewed = await ask("POST", PATH, to.device("/browser"));
-    assert.deepEqual([renewed.status, renewed.body, await etag()], [200, first.body, '"2"']);
-    assert.equal(renewed.headers.get("location"), `${server.url}${PATH}/${first.body.id}`);
-    const theirs = await asker(server, bob)("POST", PATH, old);
-    assert.equal(theirs.status, 201);
-    assert.notEqual(theirs.body.id, first.body.id);
-    assert.equal(((await ask("GET", PATH)).body.data as Json[]).length, 1);
-    // Only the device with the newer keys can read what comes.
-    const { conversation_id } = await add(server, ann, "bob");
-    await add(server, bob, "ann");
-    await say(server, bob, conversation_id, "hello");
-    assert.equal((await to.wait(1))[0]!.event.user_id, ann.id);
-  });
+onEachEngineWith(LIMITS, "a user has at most 20 push subscriptions, besides webhooks", async (server) => {
+  const ask = asker(server, await person(server, "ann"));
+  const hook = { url: "https://receiver.invalid/" };
+  const asked = Array.from({ length: 30 }, (_, i) => ask("POST", PATH, device(`device-${i}`)));
+  const statuses = (await Promise.all(asked)).map(({ status }) => status).sort();
+  assert.deepEqual(statuses, [...Array<number>(20).fill(201), ...Array<number>(10).fill(409)]);
+  const refused = await ask("POST", PATH, device("another"));
+  assert.equal(refused.body.code, "count_limit_reached");
+  assert.match(String(refused.body.detail), /^You have 20 push subscriptions, and may have 20\./);
+  for (let i = 0; i < 20; i++) assert.equal((await ask("POST", "/v1/webhooks", hook)).status, 201);
+  assert.equal((await ask("POST", "/v1/webhooks", hook)).status, 409);
+  const [pushes, hooks] = [await ask("GET", `${PATH}?limit=100`), await ask("GET", "/v1/webhooks?limit=100")];
+  for (const [{ body }, form] of [
+    [pushes, /^psh_/],
+    [hooks, /^whk_/],
+  ] as const) {
+    const ids = (body.data as Json[]).map(({ id }) => String(id));
+    assert.equal(ids.length, 20);
+    for (const id of ids) assert.match(id, form);
+  }
+  const [push] = pushes.body.data as Json[];
+  const known = await ask("POST", PATH, { ...device("new"), endpoint: String(push!.endpoint) });
+  assert.equal(known.status, 200, "also with as many as may be");
+});
 
-  test(`${engine}: a user has at most 20, beside their webhooks, which are listed and counted apart`, async (t) => {
-    const server = await start(t);
-    const ask = asker(server, await person(server, "ann"));
-    const hook = { url: "https://receiver.invalid/" };
-    const asked = Array.from({ length: 30 }, (_, i) => ask("POST", PATH, device(`device-${i}`)));
-    const statuses = (await Promise.all(asked)).map(({ status }) => status).sort();
-    assert.deepEqual(statuses, [...Array<number>(20).fill(201), ...Array<number>(10).fill(409)]);
-    const refused = await ask("POST", PATH, device("another"));
-    assert.equal(refused.body.code, "count_limit_reached");
-    assert.match(String(refused.body.detail), /^You have 20 push subscriptions, and may have 20\./);
-    for (let i = 0; i < 20; i++) assert.equal((await ask("POST", "/v1/webhooks", hook)).status, 201);
-    assert.equal((await ask("POST", "/v1/webhooks", hook)).status, 409);
-    const [pushes, hooks] = [
-      await ask("GET", `${PATH}?limit=100`),
-      await ask("GET", "/v1/webhooks?limit=100"),
-    ];
-    for (const [{ body }, form] of [
-      [pushes, /^psh_/],
-      [hooks, /^whk_/],
-    ] as const) {
-      const ids = (body.data as Json[]).map(({ id }) => String(id));
-      assert.equal(ids.length, 20);
-      for (const id of ids) assert.match(id, form);
-    }
-    const [push] = pushes.body.data as Json[];
-    const known = await ask("POST", PATH, { ...device("new"), endpoint: String(push!.endpoint) });
-    assert.equal(known.status, 200, "also with as many as may be");
-  });
+onEachEngineWith(LIMITS, "erasing a user erases push subscriptions and pending pushes", async (server, t) => {
+  const { ann, bob, conversation } = await pair(server);
+  const to = await pushServer(t, (response) => response.writeHead(503).end());
+  await subscribe(server, ann, to.device());
+  await say(server, bob, conversation, "hello");
+  await to.wait(1);
+  await deleteUser(server.app.core, null, ann.id);
+  const { db } = server.app.core;
+  const left = async () =>
+    (
+      await Promise.all(
+        ["webhooks", "deliveries", "deleted_webhooks"].map((table) =>
+          db.all(raw(`SELECT 1 AS one FROM ${table}`)),
+        ),
+      )
+    ).flat().length;
+  assert.ok(await eventually(async () => (await left()) === 0));
+});
 
-  test(`${engine}: erasing the user erases their subscriptions and what is pending for them`, async (t) => {
-    const server = await start(t);
-    const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
-    const to = await pushServer(t, (response) => response.writeHead(503).end());
-    await subscribe(server, ann, to.device());
-    const { conversation_id } = await add(server, ann, "bob");
-    await add(server, bob, "ann");
-    await say(server, bob, conversation_id, "hello");
-    await to.wait(1);
-    await deleteUser(server.app.core, null, ann.id);
-    const { db } = server.app.core;
-    const left = async () =>
-      (
-        await Promise.all(
-          ["webhooks", "deliveries", "deleted_webhooks"].map((table) =>
-            db.all(raw(`SELECT 1 AS one FROM ${table}`)),
-          ),
-        )
-      ).flat().length;
-    assert.ok(await eventually(async () => (await left()) === 0));
-  });
-}
-
-test("a key must be a point on the curve, a secret 16 bytes, both in base64url without padding", async (t) => {
-  const server = await startOn(t, await testConfig(t));
+test("p256dh must be a point on the curve and auth 16 bytes, in base64url without padding", async (t) => {
+  const server = await startApp(t);
   const ask = asker(server, await person(server, "ann"));
   const good = device("phone");
   const point = Buffer.from(good.p256dh, "base64url");
@@ -196,8 +156,8 @@ test("a key must be a point on the curve, a secret 16 bytes, both in base64url w
   assert.equal((await ask("POST", PATH, good)).status, 201);
 });
 
-test("an Idempotency-Key has one effect, and its replay the answer of the first", async (t) => {
-  const server = await startOn(t, await testConfig(t));
+test("an Idempotency-Key creates one push subscription, and a replay returns it", async (t) => {
+  const server = await startApp(t);
   const ask = asker(server, await person(server, "ann"));
   const key = { "idempotency-key": "k" };
   const first = await ask("POST", PATH, device("phone"), key);
@@ -214,8 +174,8 @@ test("an Idempotency-Key has one effect, and its replay the answer of the first"
   );
 });
 
-test("it takes a token that may read messages, because it tells of them", async (t) => {
-  const server = await startOn(t, await testConfig(t));
+test("a push subscription needs the scopes events:read and messages:read", async (t) => {
+  const server = await startApp(t);
   for (const [scopes, status] of [
     [["events:read"], 403],
     [["messages:read"], 403],

@@ -1,51 +1,25 @@
-// New messages that are pushed to devices: which ring, what a push tells, and to whom.
+// Pushes of new messages: which are sent, to whom, and what they contain.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
-import type { Config } from "../../../src/config/settings.ts";
+import { test } from "node:test";
 import { sql } from "../../../src/db/sql.ts";
-import { startOn, type TestApp, testConfig } from "../../support/app.ts";
+import { startApp, type TestApp } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { fillGroups } from "../../support/groups.ts";
 import { LIMITS } from "../../support/hooks.ts";
-import { add, type Person, person, say, send } from "../../support/people.ts";
+import { ENGINES, onEachEngineWith, startOnEngine } from "../../support/on-engines.ts";
+import { done, type Person, pair, say, send } from "../../support/people.ts";
 import { pending, pushServer, settled, subscribe } from "../../support/push-server.ts";
 
-type Begin = (t: TestContext, changes?: Partial<Config>) => Promise<TestApp>;
-
-const ENGINES: Record<string, Begin> = {
-  sqlite: async (t, changes) => startOn(t, { ...(await testConfig(t, LIMITS)), ...changes }),
-  postgres: async (t, changes) => {
-    const databaseUrl = await testDatabase(t);
-    return startOn(t, {
-      ...(await testConfig(t, LIMITS)),
-      databaseUrl,
-      secrets: ["s".repeat(32)],
-      ...changes,
-    });
-  },
-};
-
-/** Two who have each other as contacts, and their conversation. */
-async function talk(server: TestApp, names = ["ann", "bob"]) {
-  const [ann, bob] = [await person(server, names[0]!), await person(server, names[1]!)];
-  const { conversation_id } = await add(server, ann, bob.name);
-  await add(server, bob, ann.name);
-  return { ann, bob, conversation: conversation_id };
-}
-
 async function markRead(server: TestApp, who: Person, conversation: string, message: string): Promise<void> {
-  const path = `/v1/conversations/${conversation}/read`;
-  assert.equal((await send(server, who, "PUT", path, { message_id: message })).status, 204);
+  await done(send(server, who, "PUT", `/v1/conversations/${conversation}/read`, { message_id: message }));
 }
 
-for (const [engine, begin] of Object.entries(ENGINES)) {
-  test(`${engine}: a new message is pushed to each device: encrypted, signed, of one size, with ids only`, async (t) => {
-    const server = await begin(t, { publicUrl: "https://chat.example.com" });
-    const at = { url: `http://127.0.0.1:${server.app.port()}` };
-    server.url = at.url;
-    const { ann, bob, conversation } = await talk(server);
+for (const engine of ENGINES)
+  test(`a new message is pushed to each device: encrypted, signed, of one size, with ids only (${engine})`, async (t) => {
+    const server = await startOnEngine(t, engine, LIMITS, {}, { publicUrl: "https://chat.example.com" });
+    server.url = `http://127.0.0.1:${server.app.port()}`;
+    const { ann, bob, conversation } = await pair(server);
     const to = await pushServer(t);
     const [phone, laptop] = [to.device("/phone"), to.device("/laptop")];
     await subscribe(server, ann, phone);
@@ -87,41 +61,42 @@ for (const [engine, begin] of Object.entries(ENGINES)) {
     assert.equal(new Set(pushed.map(({ headers }) => headers.authorization)).size, 1);
   });
 
-  test(`${engine}: only what alerts is pushed: nothing of one's own, muted, blocked, read, or of the system`, async (t) => {
-    const server = await begin(t);
-    const { ann, bob, conversation } = await talk(server);
-    const to = await pushServer(t);
-    await subscribe(server, ann, to.device("/ann"));
-    await subscribe(server, bob, to.device("/bob"));
-    const ask = asker(server, ann);
-    const settings = (fields: object) => ask("PUT", `/v1/conversations/${conversation}`, fields);
-    const until = Math.floor(Date.now() / 1000) + 3600;
-    assert.equal((await settings({ muted_until: until })).status, 200);
-    await say(server, bob, conversation, "muted");
-    const mention = await say(server, bob, conversation, "through", { mentions: [ann.id] });
-    await settled(server);
-    await settings({ muted_until: null });
-    const own = await say(server, ann, conversation, "own");
-    await settled(server);
-    const contact = ((await ask("GET", "/v1/contacts?username=bob")).body.data as Json[])[0]!;
-    assert.equal((await ask("PUT", `/v1/contacts/${contact.id}/block`)).status, 204);
-    await say(server, bob, conversation, "blocked");
-    await settled(server);
-    assert.equal((await ask("DELETE", `/v1/contacts/${contact.id}/block`)).status, 204);
-    const last = await say(server, bob, conversation, "again");
-    await settled(server);
-    assert.deepEqual(
-      to.pushed.map(({ path, event }) => [path, (event.payload as Json).id]),
-      [
-        ["/ann", mention],
-        ["/bob", own],
-        ["/ann", last],
-      ],
-    );
-  });
+onEachEngineWith(LIMITS, "no own, muted, blocked or read message is pushed", async (server, t) => {
+  const { ann, bob, conversation } = await pair(server);
+  const to = await pushServer(t);
+  await subscribe(server, ann, to.device("/ann"));
+  await subscribe(server, bob, to.device("/bob"));
+  const ask = asker(server, ann);
+  const settings = (fields: object) => ask("PUT", `/v1/conversations/${conversation}`, fields);
+  const until = Math.floor(Date.now() / 1000) + 3600;
+  assert.equal((await settings({ muted_until: until })).status, 200);
+  await say(server, bob, conversation, "muted");
+  const mention = await say(server, bob, conversation, "through", { mentions: [ann.id] });
+  await settled(server);
+  await settings({ muted_until: null });
+  const own = await say(server, ann, conversation, "own");
+  await settled(server);
+  const contact = ((await ask("GET", `/v1/contacts?username=${bob.name}`)).body.data as Json[])[0]!;
+  assert.equal((await ask("PUT", `/v1/contacts/${contact.id}/block`)).status, 204);
+  await say(server, bob, conversation, "blocked");
+  await settled(server);
+  assert.equal((await ask("DELETE", `/v1/contacts/${contact.id}/block`)).status, 204);
+  const last = await say(server, bob, conversation, "again");
+  await settled(server);
+  assert.deepEqual(
+    to.pushed.map(({ path, event }) => [path, (event.payload as Json).id]),
+    [
+      ["/ann", mention],
+      ["/bob", own],
+      ["/ann", last],
+    ],
+  );
+});
 
-  test(`${engine}: in a group each other member is rung, and nobody by what the system says`, async (t) => {
-    const server = await begin(t);
+onEachEngineWith(
+  LIMITS,
+  "a group message is pushed to all others, a system one to nobody",
+  async (server, t) => {
     const admin = await server.user({ scopes: ["admin", "events:read", "messages:read"] });
     const { people, whole } = await fillGroups(server, admin);
     const to = await pushServer(t);
@@ -143,19 +118,14 @@ for (const [engine, begin] of Object.entries(ENGINES)) {
     for (const { event } of to.pushed) assert.equal((event.payload as Json).id, message);
     // The push server cannot tell that these devices are in one conversation.
     assert.equal(new Set(to.pushed.map(({ headers }) => headers.topic)).size, others.length);
-  });
+  },
+);
 
-  test(`${engine}: a subscription ends with its token: at once when that is revoked, and when it expires`, async (t) => {
+for (const engine of ENGINES)
+  test(`a push subscription ends when its token is revoked or expires (${engine})`, async (t) => {
     let now = Date.now();
-    const config = { ...(await testConfig(t, LIMITS)) };
-    const server = await startOn(
-      t,
-      engine === "sqlite"
-        ? config
-        : { ...config, databaseUrl: await testDatabase(t), secrets: ["s".repeat(32)] },
-      { clock: () => now },
-    );
-    const { ann, bob, conversation } = await talk(server);
+    const server = await startOnEngine(t, engine, LIMITS, { clock: () => now });
+    const { ann, bob, conversation } = await pair(server);
     const admin = await server.user({ scopes: ["admin"] });
     const expires = Math.floor(now / 1000) + 3600;
     const tokenOf = async (fields: object) => {
@@ -193,12 +163,11 @@ for (const [engine, begin] of Object.entries(ENGINES)) {
     const entries = (await asker(server, admin)("GET", "/v1/audit?limit=100")).body.data as Json[];
     assert.ok(entries.every(({ action }) => action !== "push_subscription.deleted"));
   });
-}
 
-test("what the user has read meanwhile is not pushed, also by a retry", async (t) => {
+test("a message that the user has read meanwhile is not pushed by a retry", async (t) => {
   let now = Date.now();
-  const server = await startOn(t, await testConfig(t, LIMITS), { clock: () => now });
-  const { ann, bob, conversation } = await talk(server);
+  const server = await startApp(t, LIMITS, { clock: () => now });
+  const { ann, bob, conversation } = await pair(server);
   const to = await pushServer(t, (response) => response.writeHead(503).end());
   await subscribe(server, ann, to.device());
   const message = await say(server, bob, conversation, "hello");

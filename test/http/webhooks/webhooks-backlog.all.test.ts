@@ -1,11 +1,11 @@
-// A webhook that falls behind: what it adds to the database is bounded, and it gets every event all the same.
+// A webhook with a backlog: its rows are bounded, and it still gets every event.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { raw, sql } from "../../../src/db/sql.ts";
-import { startOn, type TestApp, testConfig } from "../../support/app.ts";
+import { startApp, type TestApp } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
 import { hook, LIMITS } from "../../support/hooks.ts";
+import { ENGINES, startOnEngine } from "../../support/on-engines.ts";
 import { add, type Contact, type Person, person } from "../../support/people.ts";
 import { type Received, receiver } from "../../support/receiver.ts";
 
@@ -19,7 +19,7 @@ async function rows(server: TestApp): Promise<{ pending: number; bytes: number }
   return { pending: found!.pending, bytes: found!.bytes ?? 0 };
 }
 
-/** How many webhooks are behind. */
+/** The number of webhooks with a backlog. */
 async function behind(server: TestApp): Promise<number> {
   const found = await server.app.core.db.get<{ count: number }>(
     sql`SELECT COUNT(*) AS count FROM webhooks WHERE backlog_from IS NOT NULL`,
@@ -51,14 +51,11 @@ async function until(condition: () => unknown, message: () => string): Promise<v
   }
 }
 
-for (const engine of ["sqlite", "postgres"]) {
-  test(`${engine}: a webhook has 1,000 deliveries pending at most, and once its receiver works it gets every event in order`, async (t) => {
-    const config = await testConfig(t, LIMITS);
-    const settings = { databaseUrl: await testDatabase(t), secrets: ["s".repeat(32)] };
-    // It stands still, so that nothing is sent again by itself.
+for (const engine of ENGINES) {
+  test(`${engine}: a webhook has at most 1,000 pending deliveries, and gets every event in order once its receiver works`, async (t) => {
+    // The clock stands still, so nothing is retried.
     const now = Date.now();
-    const clock = () => now;
-    const server = await startOn(t, engine === "sqlite" ? config : { ...config, ...settings }, { clock });
+    const server = await startOnEngine(t, engine, LIMITS, { clock: () => now });
     const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
     const contacts: Contact[] = [];
     for (let i = 0; i < 6; i++) contacts.push(await add(server, ann, `friend ${i}`));
@@ -74,7 +71,7 @@ for (const engine of ["sqlite", "postgres"]) {
     await rename(server, ann, contacts, 0, 200);
     await until(
       async () => (await behind(server)) === 1,
-      () => "the webhook is not behind",
+      () => "the webhook has no backlog",
     );
     await add(server, bob, "x");
     await good.wait(1);
@@ -86,7 +83,7 @@ for (const engine of ["sqlite", "postgres"]) {
     assert.equal(count, 1000);
     const refused = await ask("POST", `/v1/webhooks/${made.id}/test`);
     assert.deepEqual([refused.status, refused.body.code], [409, "count_limit_reached"]);
-    // What happens while it is disabled comes behind what it has not been handed.
+    // Events while it is disabled come after its backlog.
     await ask("PUT", `/v1/webhooks/${made.id}`, { enabled: false });
     await rename(server, ann, contacts, 200, 210);
     works = true;
@@ -109,9 +106,9 @@ for (const engine of ["sqlite", "postgres"]) {
   });
 }
 
-test("what deliveries add for one user is bounded in bytes, others get theirs, and nothing is lost", async (t) => {
+test("the deliveries of one user are bounded in bytes, delay no other user, and none is lost", async (t) => {
   let now = Date.now();
-  const server = await startOn(t, await testConfig(t, LIMITS), { clock: () => now });
+  const server = await startApp(t, LIMITS, { clock: () => now });
   const [mallory, ann] = [await person(server, "mallory"), await person(server, "ann")];
   const to = await receiver(t);
   const good = await receiver(t);
@@ -125,7 +122,7 @@ test("what deliveries add for one user is bounded in bytes, others get theirs, a
   }
   await until(
     async () => (await behind(server)) === 20,
-    () => "not all are behind",
+    () => "not all have a backlog",
   );
   await add(server, ann, "x");
   await good.wait(1);

@@ -1,4 +1,4 @@
-// A webhook with very many deliveries goes at once; they go in steps, also over a restart.
+// A deleted webhook with many deliveries: it is gone at once, and they are erased in steps, also after a restart.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -33,7 +33,7 @@ async function count(db: Database): Promise<number> {
   return (await db.get<{ count: number }>(sql`SELECT COUNT(*) AS count FROM deliveries`))!.count;
 }
 
-test("a webhook is deleted before its deliveries are, and those of others stay", async (t) => {
+test("a deleted webhook is gone before its deliveries are erased, and others keep theirs", async (t) => {
   const server = await startOn(t, await testConfig(t, LIMITS));
   const { db } = server.app.core;
   const ann = await person(server, "ann");
@@ -51,7 +51,7 @@ test("a webhook is deleted before its deliveries are, and those of others stay",
   assert.equal(((await ask("GET", `/v1/webhooks/${kept.id}/deliveries`)).body.data as unknown[]).length, 10);
 });
 
-test("no write erases more than its limit, and what a crash left is erased after the next start", async (t) => {
+test("one write erases at most its limit of deliveries, and the next start erases what a crash left", async (t) => {
   const config = await testConfig(t, LIMITS);
   const first = await startOn(t, config);
   const ann = await person(first, "ann");

@@ -1,60 +1,48 @@
-// Webhooks of all users, as administrators see and stop them, on both engines.
+// Webhooks of other users, as administrators see and stop them.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
 import { createToken, SCOPES } from "../../../src/core/people/tokens.ts";
-import { startApp, startOn, type TestApp, testConfig } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
 import { listen } from "../../support/event-stream.ts";
 import { hook, LIMITS, newest } from "../../support/hooks.ts";
+import { onEachEngineWith } from "../../support/on-engines.ts";
 import { add, person } from "../../support/people.ts";
 import { receiver } from "../../support/receiver.ts";
 import { DEVICE } from "../visibility/matrix-rows.ts";
 
-async function onPostgres(t: TestContext): Promise<TestApp> {
-  const databaseUrl = await testDatabase(t);
-  return startOn(t, { ...(await testConfig(t, LIMITS)), databaseUrl, secrets: ["s".repeat(32)] });
-}
+onEachEngineWith(LIMITS, "only admins list the webhooks of all users, in pages", async (server, t) => {
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const admin = await server.user({ scopes: SCOPES });
+  const to = await receiver(t);
+  const made: Json[] = [];
+  for (const user of [ann, bob, ann, admin]) {
+    const { secret: _, ...webhook } = await hook(server, user, to);
+    assert.equal(webhook.user_id, user.id);
+    made.unshift(webhook);
+    const device = { ...DEVICE, endpoint: `https://push.invalid/${made.length}` };
+    assert.equal((await asker(server, user)("POST", "/v1/push_subscriptions", device)).status, 201);
+  }
+  const ask = asker(server, admin);
+  const list = async (query: string) => (await ask("GET", `/v1/webhooks?${query}`)).body;
+  assert.deepEqual(await list("all=true"), { has_more: false, data: made });
+  assert.deepEqual(await list("all=false"), { has_more: false, data: made.slice(0, 1) });
+  for (const more of ["", "&all=true"])
+    assert.deepEqual((await list(`user_id=${ann.id}${more}`)).data, [made[1], made[3]]);
+  const older = `all=true&limit=2&starting_after=${made[0]!.id}`;
+  assert.deepEqual(await list(older), { has_more: true, data: made.slice(1, 3) });
+  const newer = `all=true&limit=2&ending_before=${made[3]!.id}`;
+  assert.deepEqual(await list(newer), { has_more: true, data: made.slice(1, 3) });
+  const { token } = await createToken(server.app.core, null, admin.id, { scopes: ["admin"] });
+  for (const headers of [ann.headers, { authorization: `Bearer ${token}` }]) {
+    const refused = await asker(server, { ...admin, headers })("GET", "/v1/webhooks?all=true");
+    assert.deepEqual([refused.status, refused.body.code], [403, "insufficient_scope"]);
+  }
+  assert.equal((await ask("GET", "/v1/webhooks?all=yes")).body.param, "all");
+});
 
-const ENGINES: [engine: string, start: (t: TestContext) => Promise<TestApp>][] = [
-  ["SQLite", (t) => startApp(t, LIMITS)],
-  ["PostgreSQL", onPostgres],
-];
-
-for (const [engine, start] of ENGINES) {
-  test(`administrators list the webhooks of all users, in pages both ways, and nobody else does (${engine})`, async (t) => {
-    const server = await start(t);
-    const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
-    const admin = await server.user({ scopes: SCOPES });
-    const to = await receiver(t);
-    const made: Json[] = [];
-    for (const user of [ann, bob, ann, admin]) {
-      const { secret: _, ...webhook } = await hook(server, user, to);
-      assert.equal(webhook.user_id, user.id);
-      made.unshift(webhook);
-      const device = { ...DEVICE, endpoint: `https://push.invalid/${made.length}` };
-      assert.equal((await asker(server, user)("POST", "/v1/push_subscriptions", device)).status, 201);
-    }
-    const ask = asker(server, admin);
-    const list = async (query: string) => (await ask("GET", `/v1/webhooks?${query}`)).body;
-    assert.deepEqual(await list("all=true"), { has_more: false, data: made });
-    assert.deepEqual(await list("all=false"), { has_more: false, data: made.slice(0, 1) });
-    for (const more of ["", "&all=true"])
-      assert.deepEqual((await list(`user_id=${ann.id}${more}`)).data, [made[1], made[3]]);
-    const older = `all=true&limit=2&starting_after=${made[0]!.id}`;
-    assert.deepEqual(await list(older), { has_more: true, data: made.slice(1, 3) });
-    const newer = `all=true&limit=2&ending_before=${made[3]!.id}`;
-    assert.deepEqual(await list(newer), { has_more: true, data: made.slice(1, 3) });
-    const { token } = await createToken(server.app.core, null, admin.id, { scopes: ["admin"] });
-    for (const headers of [ann.headers, { authorization: `Bearer ${token}` }]) {
-      const refused = await asker(server, { ...admin, headers })("GET", "/v1/webhooks?all=true");
-      assert.deepEqual([refused.status, refused.body.code], [403, "insufficient_scope"]);
-    }
-    assert.equal((await ask("GET", "/v1/webhooks?all=yes")).body.param, "all");
-  });
-
-  test(`administrators stop the webhook of another user, and cannot redirect it (${engine})`, async (t) => {
-    const server = await start(t);
+onEachEngineWith(
+  LIMITS,
+  "admins disable another user's webhook, but cannot redirect it",
+  async (server, t) => {
     const ann = await person(server, "ann");
     const admin = await server.user({ scopes: SCOPES });
     const [to, elsewhere] = [await receiver(t), await receiver(t)];
@@ -77,14 +65,14 @@ for (const [engine, start] of ENGINES) {
     const stream = await listen(t, server, ann);
     const disabled = await ask("PUT", path, { enabled: false });
     assert.deepEqual(disabled.body, { ...made, enabled: false });
-    const [told] = await stream.wait(1);
-    assert.deepEqual([told!.type, told!.payload], ["webhook.disabled", disabled.body]);
+    const [event] = await stream.wait(1);
+    assert.deepEqual([event!.type, event!.payload], ["webhook.disabled", disabled.body]);
     const redeliver = `${path}/deliveries/${delivered.id}/redeliver`;
     assert.equal((await ask("POST", redeliver)).body.code, "webhook_disabled");
     assert.equal((await ask("PUT", path, { enabled: true })).status, 200);
     assert.equal((await ask("POST", redeliver)).status, 200);
     await to.wait(2);
-    // What she does herself she is not told.
+    // Her own change makes no event.
     assert.equal((await asker(server, ann)("PUT", path, { enabled: false })).status, 200);
     assert.equal((await ask("DELETE", path, undefined, { "if-match": '"1"' })).status, 412);
     assert.equal((await ask("DELETE", path)).status, 204);
@@ -107,5 +95,5 @@ for (const [engine, start] of ENGINES) {
       ],
     );
     assert.equal(elsewhere.received.length, 0);
-  });
-}
+  },
+);

@@ -1,4 +1,4 @@
-// What becomes of events whose receiver fails, hangs or is gone, and over a restart.
+// Retries of deliveries: failing, hanging and missing receivers, restarts, two nodes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
@@ -9,11 +9,11 @@ import { asker } from "../../support/asker.ts";
 import { testDatabase } from "../../support/engines/postgres.ts";
 import { listen } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
-import { DAY_MS, deliveries, hook, LIMITS, newest } from "../../support/hooks.ts";
+import { DAY_MS, deliveries, hook, LIMITS, newest, verify } from "../../support/hooks.ts";
 import { add, give, person } from "../../support/people.ts";
 import { receiver } from "../../support/receiver.ts";
 
-test("what fails is tried again later and later, for three days; then it is disabled, and its owner told", async (t) => {
+test("a failing delivery is retried for three days, then the webhook is disabled and webhook.disabled sent", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   // The jitter at its least and at its most, by turns; ids do with anything.
   let turn = 0;
@@ -41,10 +41,13 @@ test("what fails is tried again later and later, for three days; then it is disa
   assert.ok(await eventually(async () => (await failing()).state === "failed"));
   assert.deepEqual([(await failing()).attempts, (await failing()).next_attempt_at], [12, null]);
   assert.equal(new Set(to.received.map(({ headers }) => headers["webhook-id"])).size, 1);
+  // Each attempt is signed for its own time: a recorded one cannot be replayed later.
+  for (const each of to.received) verify(made.secret, each, true);
+  assert.ok(new Set(to.received.map(({ headers }) => headers["webhook-signature"])).size > 10);
   assert.equal(to.received.length, 12);
-  const told = (await stream.wait(4))[3]!;
+  const disabled = (await stream.wait(4))[3]!;
   const { secret: _, ...shown } = made;
-  assert.deepEqual([told.type, told.payload], ["webhook.disabled", { ...shown, enabled: false }]);
+  assert.deepEqual([disabled.type, disabled.payload], ["webhook.disabled", { ...shown, enabled: false }]);
   // The next of the conversation waits until it is enabled again.
   const next = await newest(server, ann, made, { type: "attachment.created", state: "pending" });
   assert.equal(next.attempts, 0);
@@ -61,7 +64,7 @@ test("what fails is tried again later and later, for three days; then it is disa
   assert.ok(await eventually(async () => (await failing()).state === "delivered"));
 });
 
-test("Retry-After delays the next attempt until then, but not beyond that of the attempt after it", async (t) => {
+test("Retry-After delays the next attempt, but not beyond the one after it", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   // The jitter at its least.
   const random = (bytes: Uint8Array) => void bytes.fill(0);
@@ -96,7 +99,7 @@ test("Retry-After delays the next attempt until then, but not beyond that of the
   await newest(server, ann, made, { state: "delivered", attempts: 12 });
 });
 
-test("410 disables a webhook at once; a redirect is not followed", async (t) => {
+test("410 disables a webhook at once, and a redirect is not followed", async (t) => {
   const server = await startApp(t, LIMITS);
   const ann = await person(server, "ann");
   const canary = await receiver(t);
@@ -116,7 +119,7 @@ test("410 disables a webhook at once; a redirect is not followed", async (t) => 
   assert.equal(canary.received.length, 0);
 });
 
-test("a later event of a conversation waits for the earlier; other conversations do not", async (t) => {
+test("a later event of a conversation waits for the earlier one, other conversations do not", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, LIMITS, { clock: () => now });
   const ann = await person(server, "ann");
@@ -144,7 +147,7 @@ test("a later event of a conversation waits for the earlier; other conversations
   assert.deepEqual(names("bob"), ["bob 0", "bob 0", "bob 0", "bob 0", "bob 1", "bob 2", "bob 3"]);
 });
 
-test("a receiver that hangs hinders no other, and is given up in time; an endless answer is cut", async (t) => {
+test("a hanging receiver delays no other and times out, and an endless answer is cut", async (t) => {
   const server = await startApp(t, { ...LIMITS, webhookTimeoutMs: 2000 });
   const ann = await person(server, "ann");
   let open = 0;
@@ -180,7 +183,7 @@ test("a receiver that hangs hinders no other, and is given up in time; an endles
   assert.ok(await eventually(late));
 });
 
-test("what was under way at a stop is sent again after it, with the same id", async (t) => {
+test("a delivery interrupted by a stop is sent again with the same id", async (t) => {
   const config = await testConfig(t, LIMITS);
   const first = await startOn(t, config);
   const ann = await person(first, "ann");
@@ -198,7 +201,7 @@ test("what was under way at a stop is sent again after it, with the same id", as
   await newest(second, ann, made, { state: "delivered", attempts: 1 });
 });
 
-test("a delivery to a receiver that is down has an error, and what failed is tried again after a restart", async (t) => {
+test("a delivery to an unreachable receiver has an error, and is retried after a restart", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const config = await testConfig(t, LIMITS);
   const clock = () => now;
@@ -225,7 +228,7 @@ test("a delivery to a receiver that is down has an error, and what failed is tri
   await newest(second, ann, made, { state: "delivered", attempts: 2 });
 });
 
-test("of two nodes on PostgreSQL one delivers, and the other goes on when it stops", async (t) => {
+test("one of two nodes delivers, and the other continues when it stops", async (t) => {
   const settings = { databaseUrl: await testDatabase(t), secrets: ["s".repeat(32)] };
   const start = async () => startOn(t, { ...(await testConfig(t, LIMITS)), ...settings });
   const [one, two] = [await start(), await start()];
@@ -236,7 +239,7 @@ test("of two nodes on PostgreSQL one delivers, and the other goes on when it sto
   const allDelivered = async () =>
     (await deliveries(two, ann, made)).every(({ state }) => state === "delivered");
   await to.wait(20);
-  // What is under way at a stop is sent again.
+  // A delivery interrupted by a stop is sent again.
   assert.ok(await eventually(allDelivered));
   await one.app.stop();
   for (let i = 20; i < 25; i++) await add(two, ann, `friend ${i}`);
@@ -247,7 +250,7 @@ test("of two nodes on PostgreSQL one delivers, and the other goes on when it sto
   assert.ok((await deliveries(two, ann, made)).every(({ attempts }) => attempts === 1));
 });
 
-test("deliveries are erased as events are, but for those that are still tried, for four days", async (t) => {
+test("deliveries are erased with their events, and pending ones after four days", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const config = await testConfig(t, { ...LIMITS, eventDays: 2 });
   const clock = () => now;
@@ -268,7 +271,7 @@ test("deliveries are erased as events are, but for those that are still tried, f
   assert.equal((await asker(second, ann)("GET", `/v1/webhooks/${tried.id}`)).body.enabled, false);
 });
 
-test("what waited for an event of somebody who is erased goes on", async (t) => {
+test("erasing a user releases the deliveries that waited for one of theirs", async (t) => {
   // It stands still, so that what failed is not sent again.
   const now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, LIMITS, { clock: () => now });
@@ -293,7 +296,7 @@ test("what waited for an event of somebody who is erased goes on", async (t) => 
   await newest(server, admin, made, { state: "delivered" });
 });
 
-test("one that is enabled again is sent at once what was to be tried later", async (t) => {
+test("enabling a webhook again sends its pending deliveries at once", async (t) => {
   // It stands still: nothing becomes due by itself.
   const now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, LIMITS, { clock: () => now });

@@ -9,12 +9,21 @@ import { type TestContext, test } from "node:test";
 import type { Limits } from "../../../src/config/limits.ts";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
 import { sql } from "../../../src/db/sql.ts";
-import { startApp, startOn, type TestApp, type TestUser, testConfig, upload } from "../../support/app.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
+import {
+  sharedApp,
+  startApp,
+  startOn,
+  type TestApp,
+  type TestUser,
+  testConfig,
+  upload,
+} from "../../support/app.ts";
 import { noS3, testBucket } from "../../support/engines/s3.ts";
 import { eventually, storedFiles } from "../../support/files-on-disk.ts";
 import { addFiles } from "../../support/many-files.ts";
-import { add, code, type Person, person, read, send } from "../../support/people.ts";
+import { startOnEngine } from "../../support/on-engines.ts";
+import { code, pair, read, send } from "../../support/people.ts";
+import { refusals, scenarios } from "../../support/scenarios.ts";
 import { noPython, readByPython, unzip } from "../../support/zip.ts";
 
 const MIB = 1024 * 1024;
@@ -55,26 +64,16 @@ async function unpack(url: string): Promise<Record<string, string>> {
   return Object.fromEntries(unzip(bytes).map(({ name, bytes }) => [name, bytes.toString()]));
 }
 
-/** Two users who have each other, and their conversation. */
-async function pair(server: TestApp): Promise<{ ann: Person; bob: Person; conversation: string }> {
-  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
-  await add(server, bob, "ann");
-  return { ann, bob, conversation: (await add(server, ann, "bob")).conversation_id };
-}
-
 const ENGINES: Record<string, (t: TestContext, limits?: Partial<Limits>) => Promise<TestApp>> = {
   "SQLite and a disk": (t, limits) => startApp(t, limits),
-  "PostgreSQL and a disk": async (t, limits) => {
-    const databaseUrl = await testDatabase(t);
-    return startOn(t, { ...(await testConfig(t, limits)), databaseUrl, secrets: ["s".repeat(32)] });
-  },
+  "PostgreSQL and a disk": (t, limits) => startOnEngine(t, "PostgreSQL", limits),
 };
 if (!noS3)
   ENGINES["SQLite and S3"] = async (t, limits) =>
     startOn(t, { ...(await testConfig(t, limits)), store: testBucket(t) });
 
 for (const [engines, start] of Object.entries(ENGINES)) {
-  test(`${engines}: files of any size come as one archive, in the order asked for`, async (t) => {
+  test(`${engines}: an archive has files of any size in the requested order`, async (t) => {
     const server = await start(t);
     const user = await server.user();
     const sizes = [0, 1, 32 * 1024, 32 * 1024 + 1, 256 * 1024, 256 * 1024 + 1, 9 * MIB];
@@ -108,7 +107,7 @@ for (const [engines, start] of Object.entries(ENGINES)) {
     assert.equal(readByPython(path).bad, null);
   });
 
-  test(`${engines}: an archive of a conversation has what its maker sees at the download, and nothing newer`, async (t) => {
+  test(`${engines}: an archive of a conversation has the files its creator sees at the download, and none newer`, async (t) => {
     const server = await start(t);
     const { ann, bob, conversation } = await pair(server);
     await give(server, ann, "notes", "not of this conversation");
@@ -129,7 +128,7 @@ for (const [engines, start] of Object.entries(ENGINES)) {
     await send(server, bob, "DELETE", `/v1/attachments/${second.id}`);
     await send(server, ann, "PUT", `/v1/attachments/${first.id}`, { filename: "renamed.txt" });
     assert.deepEqual(await unpack(mine.url), { "renamed.txt": "one", "3.txt": "three" });
-    // Who leaves the conversation sees nothing of it any more, and the other keeps it.
+    // A member who leaves sees nothing of it, and the other keeps it.
     const [contact] = (await read<{ data: { id: string }[] }>(send(server, ann, "GET", "/v1/contacts"), 200))
       .data;
     await send(server, ann, "DELETE", `/v1/contacts/${contact!.id}`);
@@ -141,7 +140,7 @@ for (const [engines, start] of Object.entries(ENGINES)) {
   });
 }
 
-test("an archive of an erased user has no files, also while its rows are still there", async (t) => {
+test("an archive of an erased user is 404 even before the rows are erased", async (t) => {
   const server = await startApp(t);
   const { ann, conversation } = await pair(server);
   await give(server, ann, "1.txt", "one", conversation);
@@ -156,7 +155,7 @@ test("an archive of an erased user has no files, also while its rows are still t
   assert.equal(await code(fetch(url.replace(server.url, again.url)), 404), "attachment_not_found");
 });
 
-test("HEAD tells the size and sends nothing, and counts no download", async (t) => {
+test("HEAD of an archive has the size and counts no download", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const { id } = await give(server, user, "a.txt", "hello");
@@ -174,7 +173,7 @@ test("HEAD tells the size and sends nothing, and counts no download", async (t) 
   ]);
 });
 
-test("a conversation has one archive up to the limit, of several pages", async (t) => {
+test("an archive of a conversation has up to maxArchiveFiles files", async (t) => {
   const server = await startApp(t, { maxArchiveFiles: 600 });
   const { ann, bob, conversation } = await pair(server);
   const { id } = await give(server, ann, "a.txt", "", conversation);
@@ -191,7 +190,7 @@ test("a conversation has one archive up to the limit, of several pages", async (
   assert.match(refused.detail, /more than 600 files/);
 });
 
-test("250 files have an address that proxies accept", async (t) => {
+test("the address of an archive of 250 files is short enough for proxies", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const { id } = await give(server, user, "a.txt", "");
@@ -214,7 +213,7 @@ test("250 files have an address that proxies accept", async (t) => {
   );
 });
 
-test("a file from before there were checksums has its own behind its bytes", async (t) => {
+test("a file without a stored checksum is archived with a data descriptor", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const bytes = randomBytes(300_000);
@@ -232,7 +231,7 @@ test("a file from before there were checksums has its own behind its bytes", asy
   assert.deepEqual([old!.hasDescriptor, known!.hasDescriptor], [true, false]);
 });
 
-/** What of an answer came before its connection ended. */
+/** The bytes of an answer before its connection ended. */
 async function come(url: string): Promise<{ status: number; promised: number; came: number }> {
   const [answer] = (await once(httpRequest(url).end(), "response")) as [IncomingMessage];
   let came = 0;
@@ -248,7 +247,7 @@ for (const [damage, hurt] of [
   ["cut", (path: string) => truncate(path, 100)],
   ["changed", (path: string) => writeFile(path, randomBytes(MIB))],
 ] as const) {
-  test(`a ${damage} file ends the connection before the end of the archive`, async (t) => {
+  test(`a ${damage} file aborts the download of the archive`, async (t) => {
     const server = await startApp(t);
     const user = await server.user();
     const [before, hit, after] = [
@@ -267,7 +266,7 @@ for (const [damage, hurt] of [
   });
 }
 
-test("a user has so many archives at once, and one that is broken off ends at once", async (t) => {
+test("one more concurrent archive than the limit is 429, and an aborted one ends at once", async (t) => {
   const server = await startApp(t, { archivesPerUser: 2 });
   const [user, other] = [await server.user(), await server.user()];
   const large = new Uint8Array(30 * MIB);
@@ -284,7 +283,7 @@ test("a user has so many archives at once, and one that is broken off ends at on
   assert.equal((await fetch(archive.url, { method: "HEAD" })).status, 200);
 });
 
-test("of an archive that nobody reads the server reads no more than fits on its way", async (t) => {
+test("an archive that nobody reads stops reading files", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const bytes = randomBytes(20 * MIB);
@@ -303,30 +302,29 @@ test("of an archive that nobody reads the server reads no more than fits on its 
   for (const file of unzip(archive)) assert.ok(file.bytes.equals(bytes), file.name);
 });
 
-test("what is asked for: files or a conversation, of the right kind, at least one", async (t) => {
-  const server = await startApp(t);
-  const { ann, conversation } = await pair(server);
-  const { id } = await give(server, ann, "a", "a");
-  const ask = (body: object) => send(server, ann, "POST", "/v1/archives", body);
-  for (const [body, status, expected, param] of [
-    [{}, 400, "missing_parameter", "attachment_ids"],
-    [{ attachment_ids: [id], conversation_id: conversation }, 400, "invalid_parameter", "conversation_id"],
-    [{ attachment_ids: [] }, 400, "invalid_parameter", "attachment_ids"],
-    [{ attachment_ids: id }, 400, "invalid_parameter", "attachment_ids"],
-    [{ attachment_ids: [1] }, 400, "invalid_parameter", "attachment_ids"],
-    [{ attachment_ids: [ann.id] }, 400, "invalid_parameter", "attachment_ids"],
-    [
-      { attachment_ids: [id, "att_00000000000000000000000000"] },
-      404,
-      "attachment_not_found",
-      "attachment_ids",
-    ],
-    [{ conversation_id: "x" }, 404, "conversation_not_found", "conversation_id"],
-    // It has no files.
-    [{ conversation_id: conversation }, 404, "attachment_not_found", "conversation_id"],
-    [{ attachment_ids: [id], filename: "x" }, 400, "unknown_parameter", "filename"],
-  ] as const) {
-    const problem = await read<{ code: string; param: string }>(ask(body), status);
-    assert.deepEqual([problem.code, problem.param], [expected, param], JSON.stringify(body));
-  }
-});
+scenarios(
+  sharedApp(),
+  async (server) => {
+    const { ann, conversation } = await pair(server);
+    return {
+      server,
+      people: { ann },
+      ids: { ann: ann.id, conversation, file: (await give(server, ann, "a", "a")).id },
+    };
+  },
+  [
+    ...refusals("POST /v1/archives", 400, "missing_parameter", [[{}, "attachment_ids"]]),
+    ...refusals("POST /v1/archives", 400, "invalid_parameter", [
+      [{ attachment_ids: ["<file>"], conversation_id: "<conversation>" }, "conversation_id"],
+      ...[[], "<file>", [1], ["<ann>"]].map((ids) => [{ attachment_ids: ids }, "attachment_ids"] as const),
+    ]),
+    ...refusals("POST /v1/archives", 404, "attachment_not_found", [
+      [{ attachment_ids: ["<file>", "att_00000000000000000000000000"] }, "attachment_ids"],
+      // It has no files.
+      [{ conversation_id: "<conversation>" }, "conversation_id"],
+    ]),
+    ...refusals("POST /v1/archives", 404, "conversation_not_found", [
+      [{ conversation_id: "x" }, "conversation_id"],
+    ]),
+  ],
+);

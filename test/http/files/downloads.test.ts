@@ -1,4 +1,4 @@
-// What becomes of counted downloads where they cannot be written, or are too many.
+// Counted downloads that cannot be written, or are too many.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Core } from "../../../src/core/node/core.ts";
@@ -11,7 +11,7 @@ import { eventually } from "../../support/files-on-disk.ts";
 
 const ROOM = 5000;
 
-test("a pair that is known is counted at any time, a new one only while there is room", () => {
+test("a full download log counts known pairs of file and address, and drops new ones", () => {
   let full = 0;
   const log = new DownloadLog(() => full++);
   for (let i = 0; i < ROOM - 1; i++) log.note(`att_${i}`, "::1");
@@ -27,7 +27,7 @@ test("a pair that is known is counted at any time, a new one only while there is
   assert.deepEqual(log.take(), { counted: [], lost: 0 });
 });
 
-test("a write that fails is done again as it was, with what came since behind it", async (t) => {
+test("a failed write of counted downloads is retried unchanged, before newer ones", async (t) => {
   const { core } = (await startApp(t)).app;
   let failing = true;
   const asked: string[][] = [];
@@ -65,7 +65,7 @@ test("a write that fails is done again as it was, with what came since behind it
   );
 });
 
-test("when there is no more room it is written at once, and what is lost is told, at the stop too", async (t) => {
+test("a full download log is written at once, and losses are reported, also at the stop", async (t) => {
   const { core } = (await startApp(t)).app;
   const here = { ...core, downloadLog: new DownloadLog(() => job.wake()) };
   const [errors, lost]: [unknown[], number[]] = [[], []];

@@ -2,39 +2,17 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Limits } from "../../../src/config/limits.ts";
-import { startOn, type TestApp, testConfig, upload } from "../../support/app.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
+import { startApp, type TestApp, upload } from "../../support/app.ts";
 import { eventually, storedFiles } from "../../support/files-on-disk.ts";
+import { ENGINES, startOnEngine } from "../../support/on-engines.ts";
 import { code, filesOf, type Person, person, read, send } from "../../support/people.ts";
+import { assertHas } from "../../support/scenarios.ts";
 
 const DAY_MS = 24 * 3600_000;
 const PNG = Buffer.from("89504e470d0a1a0a0000000d4948445200000001000000010806000000", "hex");
 const JPEG = Buffer.from("ffd8ffe000104a46494600010100000100010000", "hex");
 /** More than a file in the database can have. */
 const LARGE = 50_000;
-
-interface Engine {
-  name: string;
-  start(t: TestContext, limits: Partial<Limits>, clock?: () => number): Promise<TestApp>;
-}
-
-const ENGINES: Engine[] = [
-  {
-    name: "SQLite",
-    start: async (t, limits, clock) => startOn(t, await testConfig(t, limits), clock ? { clock } : {}),
-  },
-  {
-    name: "PostgreSQL",
-    async start(t, limits, clock) {
-      const config = {
-        ...(await testConfig(t, limits)),
-        databaseUrl: await testDatabase(t),
-        secrets: ["s".repeat(32)],
-      };
-      return startOn(t, config, clock ? { clock } : {});
-    },
-  },
-];
 
 function give(server: TestApp, who: Person, name = "a.txt", bytes: Buffer = Buffer.from("text")) {
   return upload(server.url, who, new File([Uint8Array.from(bytes)], name));
@@ -56,15 +34,18 @@ async function notes(server: TestApp, who: Person): Promise<string> {
   return me.conversation_id;
 }
 
-for (const { name, start } of ENGINES) {
-  test(`${name}: one file more than the limit of the day is 429, until midnight UTC`, async (t) => {
+for (const name of ENGINES) {
+  const start = (t: TestContext, limits: Partial<Limits>, clock = Date.now) =>
+    startOnEngine(t, name, limits, { clock });
+
+  test(`${name}: one file more than the daily limit is 429, until midnight UTC`, async (t) => {
     let now = Date.UTC(2026, 0, 1, 23, 59, 0);
     const server = await start(t, { filesPerDay: 3 }, () => now);
     const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
     await read(give(server, ann), 201);
     await read(give(server, ann, "large", Buffer.alloc(LARGE, "x")), 201);
     const conversation = await notes(server, ann);
-    // All or nothing: two are more than what is left of the day.
+    // All or nothing: only one more file is allowed today.
     const both = await tell(server, ann, conversation, [text("b"), text("c")]);
     // It is the commit that refuses, and it, too, says when to come back.
     assert.equal(both.headers.get("retry-after"), "60");
@@ -98,7 +79,7 @@ for (const { name, start } of ENGINES) {
     await read(give(server, ann), 201);
   });
 
-  test(`${name}: deleting a file gives nothing back, and files that come together are counted each`, async (t) => {
+  test(`${name}: a deleted file still counts against the daily limit, and so does each concurrent one`, async (t) => {
     const server = await start(t, { filesPerDay: 3 });
     const ann = await person(server, "ann");
     const { id } = await read<{ id: string }>(give(server, ann), 201);
@@ -110,7 +91,7 @@ for (const { name, start } of ENGINES) {
     assert.equal((await filesOf(server, ann)).length, 2);
   });
 
-  test(`${name}: types are decided by the bytes, and nothing of a refused file is kept`, async (t) => {
+  test(`${name}: allowed and refused types go by the bytes, and a refused file leaves nothing`, async (t) => {
     const limits = { allowedTypes: ["image/*", "text/plain"], refusedTypes: ["image/jpeg"] };
     const server = await start(t, limits);
     const ann = await person(server, "ann");
@@ -142,7 +123,7 @@ for (const { name, start } of ENGINES) {
     assert.ok(await eventually(async () => (await storedFiles(server.config)).length === 0));
   });
 
-  test(`${name}: a replay holds, although its bytes are not looked at again`, async (t) => {
+  test(`${name}: a replay of an upload succeeds without another type check`, async (t) => {
     const server = await start(t, { allowedTypes: ["image/png"] });
     const ann = await person(server, "ann");
     const conversation = await notes(server, ann);
@@ -153,27 +134,13 @@ for (const { name, start } of ENGINES) {
   });
 }
 
-test("a caller reads these limits", async (t) => {
-  const limited = await startOn(
-    t,
-    await testConfig(t, { filesPerDay: 5, allowedTypes: ["image/*"], refusedTypes: ["image/gif"] }),
-  );
-  const open = await startOn(t, await testConfig(t));
-  const limitsOf = async (server: TestApp) => {
-    const me = send(server, await person(server, "ann"), "GET", "/v1/me");
-    const { max_files_per_day, allowed_file_types, refused_file_types } = (
-      await read<{ limits: Record<string, unknown> }>(me, 200)
-    ).limits;
-    return { max_files_per_day, allowed_file_types, refused_file_types };
-  };
-  assert.deepEqual(await limitsOf(limited), {
-    max_files_per_day: 5,
-    allowed_file_types: ["image/*"],
-    refused_file_types: ["image/gif"],
+test("GET /v1/me shows the limits of files", async (t) => {
+  const server = await startApp(t, {
+    filesPerDay: 5,
+    allowedTypes: ["image/*"],
+    refusedTypes: ["image/gif"],
   });
-  assert.deepEqual(await limitsOf(open), {
-    max_files_per_day: null,
-    allowed_file_types: null,
-    refused_file_types: [],
-  });
+  const me = await read<object>(send(server, await person(server, "ann"), "GET", "/v1/me"), 200);
+  const limits = { max_files_per_day: 5, allowed_file_types: ["image/*"], refused_file_types: ["image/gif"] };
+  assertHas(me, { limits });
 });

@@ -1,12 +1,12 @@
-// Links to files: each is one user's, and valid as long as that user sees the file.
+// File links: each is for one user, and works while that user sees the file.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { renderMessages } from "../../../src/core/messages/messages.ts";
 import { findMessages } from "../../../src/db/queries/messages/message-read.ts";
-import { startOn, type TestApp, testConfig } from "../../support/app.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
-import { add, give, type Person, person, read, send } from "../../support/people.ts";
+import { type TestApp, upload } from "../../support/app.ts";
+import { ENGINES, type Engine, startOnEngine } from "../../support/on-engines.ts";
+import { done, give, type Person, pair, read, send } from "../../support/people.ts";
 
 const SECRET = "s".repeat(32);
 
@@ -21,25 +21,18 @@ const fileOf = (server: TestApp, who: Person, id: string) =>
 const status = async (url: string) => (await fetch(url)).status;
 
 /** Ann and Bob have each other, and Bob has sent a file. */
-async function scene(t: TestContext, engine: string) {
-  const config = await testConfig(t);
-  const databaseUrl = engine === "postgres" ? await testDatabase(t) : null;
-  const server = await startOn(t, { ...config, databaseUrl, secrets: [SECRET] });
-  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
-  const { conversation_id } = await add(server, bob, "ann");
-  await add(server, ann, "bob");
-  const id = await give(server, bob, conversation_id, "file");
+async function scene(t: TestContext, engine: Engine) {
+  const server = await startOnEngine(t, engine, {}, {}, { secrets: [SECRET] });
+  const { ann, bob, conversation } = await pair(server);
+  const id = await give(server, bob, conversation, "file");
   const links = { anns: await fileOf(server, ann, id), bobs: await fileOf(server, bob, id) };
-  const hide = async (who: Person) =>
-    assert.equal(
-      (await send(server, who, "DELETE", `/v1/messages/${links.bobs.message_id}?for=me`)).status,
-      204,
-    );
+  const hide = (who: Person) =>
+    done(send(server, who, "DELETE", `/v1/messages/${links.bobs.message_id}?for=me`));
   return { server, ann, bob, id, ...links, hide };
 }
 
-for (const engine of ["sqlite", "postgres"]) {
-  test(`${engine}: a link ends when its user does not see the file, and those of others go on`, async (t) => {
+for (const engine of ENGINES) {
+  test(`${engine}: a file link ends when its user no longer sees the file, others keep working`, async (t) => {
     const { ann, anns, bobs, hide, bob } = await scene(t, engine);
     const preview = `${bobs.file_url}&width=320`;
     assert.deepEqual([await status(anns.file_url), await status(bobs.file_url)], [200, 200]);
@@ -55,7 +48,7 @@ for (const engine of ["sqlite", "postgres"]) {
     assert.equal(await status(anns.file_url), 404);
   });
 
-  test(`${engine}: a link of an older version, without a user, is valid as long as any member sees the file`, async (t) => {
+  test(`${engine}: a file link of an older version, without a user, works while any member sees the file`, async (t) => {
     const { ann, bob, id, bobs, hide } = await scene(t, engine);
     const url = new URL(bobs.file_url);
     const expires = url.searchParams.get("expires");
@@ -69,17 +62,13 @@ for (const engine of ["sqlite", "postgres"]) {
     assert.equal(await status(old), 404);
   });
 
-  test(`${engine}: files are not read of a message that was withdrawn since it was read`, async (t) => {
+  test(`${engine}: files of a message withdrawn while it is rendered are not shown`, async (t) => {
     const { server, ann, bob, bobs } = await scene(t, engine);
     const { core } = server.app;
     const rows = await findMessages(core.db, ann.id, [bobs.message_id]);
-    assert.equal((await send(server, ann, "PUT", "/v1/blocks/bob")).status, 204);
-    const form = new FormData();
-    form.set("message_id", bobs.message_id);
-    form.set("file", new globalThis.File(["later"], "later.txt"));
-    const { headers } = bob;
-    const sent = await fetch(`${server.url}/v1/attachments`, { method: "POST", headers, body: form });
-    assert.equal(sent.status, 201);
+    await done(send(server, ann, "PUT", `/v1/blocks/${bob.name}`));
+    const later = new globalThis.File(["later"], "later.txt");
+    await read(upload(server.url, bob, later, { message_id: bobs.message_id }), 201);
     const [shown] = await renderMessages(core, rows, ann.id);
     assert.deepEqual(JSON.parse(shown!).attachments, []);
     const [own] = await renderMessages(core, rows, bob.id);

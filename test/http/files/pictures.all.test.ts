@@ -1,14 +1,14 @@
-// What is told of pictures, their previews, and pictures without their metadata.
+// Sizes and previews of pictures, and removing their metadata.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
 import { type Attachment, Parley } from "../../../client/src/index.ts";
 import { previewFolder, startOn, testConfig, upload } from "../../support/app.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
 import { noS3, testBucket } from "../../support/engines/s3.ts";
 import { eventually } from "../../support/files-on-disk.ts";
-import { add, code, filesOf, person, read, send } from "../../support/people.ts";
+import { postgresConfig } from "../../support/on-engines.ts";
+import { code, filesOf, pair, person, read, send } from "../../support/people.ts";
 
 type Shown = Attachment;
 
@@ -33,11 +33,7 @@ const PLACES = [
   {
     name: "PostgreSQL and S3",
     skip: noS3,
-    config: async (t: TestContext) => ({
-      databaseUrl: await testDatabase(t),
-      secrets: ["s".repeat(32)],
-      store: testBucket(t),
-    }),
+    config: async (t: TestContext) => ({ ...(await postgresConfig(t)), store: testBucket(t) }),
   },
 ];
 
@@ -46,15 +42,15 @@ for (const { name, skip, config } of PLACES) {
     const own = await testConfig(t);
     const place = previews ? { previews: { folder: previewFolder(own), maxBytes: 1e8 } } : {};
     const server = await startOn(t, { ...own, ...(await config(t)), ...place });
-    const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
-    await add(server, bob, "ann");
-    const { conversation_id } = await add(server, ann, "bob");
+    const { ann, bob, conversation: conversation_id } = await pair(server);
     const show = async (id: string, who = bob) =>
       read<Shown>(send(server, who, "GET", `/v1/attachments/${id}?include=image`), 200);
     return { server, ann, bob, conversation_id, show };
   }
 
-  test(`${name}: size, placeholder and previews are told, however a picture comes`, { skip }, async (t) => {
+  test(`${name}: include=image shows size, placeholder and previews, however a picture was uploaded`, {
+    skip,
+  }, async (t) => {
     const { server, ann, bob, conversation_id, show } = await start(t);
     const bytes = await photo();
     const file = () => new File([Uint8Array.from(bytes)], "beach.jpg");
@@ -72,7 +68,7 @@ for (const { name, skip, config } of PLACES) {
         "The server makes it by itself.",
       );
       const { image } = await show(id);
-      assert.deepEqual([image!.width, image!.height], [1200, 1600], "as it is shown");
+      assert.deepEqual([image!.width, image!.height], [1200, 1600], "turned upright");
       assert.match(image!.placeholder!, /^[A-Za-z0-9+/]{20,40}=*$/);
       assert.deepEqual(
         image!.previews.map(({ width }) => width),
@@ -111,7 +107,7 @@ for (const { name, skip, config } of PLACES) {
     );
   });
 
-  test(`${name}: previews are small, of no metadata, and kept by caches`, { skip }, async (t) => {
+  test(`${name}: previews are small, cacheable and free of metadata`, { skip }, async (t) => {
     const { server, ann, bob, conversation_id, show } = await start(t);
     const bytes = await photo();
     const file = new File([Uint8Array.from(bytes)], "beach.jpg");
@@ -156,7 +152,7 @@ for (const { name, skip, config } of PLACES) {
     assert.equal(await code(fetch(image!.previews[0]!.url), 404), "attachment_not_found");
   });
 
-  test(`${name}: without previews the sizes are told all the same, but only if asked`, {
+  test(`${name}: without PARLEY_PREVIEWS include=image still shows sizes`, {
     skip,
   }, async (t) => {
     const { server, ann, bob, conversation_id, show } = await start(t, false);
@@ -172,7 +168,7 @@ for (const { name, skip, config } of PLACES) {
     }
   });
 
-  test(`${name}: metadata is removed only if that is asked, and then before anything is stored`, {
+  test(`${name}: strip_metadata removes metadata before anything is stored`, {
     skip,
   }, async (t) => {
     const { server, ann, bob, conversation_id, show } = await start(t, false);
@@ -239,7 +235,7 @@ for (const { name, skip, config } of PLACES) {
   });
 }
 
-test("a Content-Digest is that of the bytes as they are sent, also of those without their metadata", async (t) => {
+test("Content-Digest is checked against the sent bytes, even with strip_metadata", async (t) => {
   const server = await startOn(t, await testConfig(t));
   const ann = await person(server, "ann");
   const bytes = await photo(200, 100);
@@ -269,7 +265,7 @@ test("a Content-Digest is that of the bytes as they are sent, also of those with
   await read(send(right, ""), 201);
 });
 
-test("resumable uploads do not accept strip_metadata, rather than ignore it", async (t) => {
+test("resumable uploads refuse strip_metadata", async (t) => {
   const server = await startOn(t, await testConfig(t));
   const ann = await person(server, "ann");
   const inBase64 = `filename ${btoa("a.jpg")},strip_metadata ${btoa("true")}`;

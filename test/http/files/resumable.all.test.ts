@@ -32,7 +32,7 @@ async function assertFile(server: TestApp, user: TestUser, answer: Response, byt
 
 const countFiles = async (server: TestApp) => (await storedFiles(server.config)).length;
 
-test("tus-js-client uploads, is aborted, and continues where it was", async (t) => {
+test("tus-js-client resumes an aborted upload", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const options = {
@@ -69,7 +69,7 @@ for (const [when, length] of [
   ["after its creation with a length", LARGE.length],
   ["after its creation without one", "deferred"],
 ] as const) {
-  test(`an upload goes on after a restart between its parts, ${when}`, async (t) => {
+  test(`a resumable upload continues after a restart, ${when}`, async (t) => {
     const config = await testConfig(t);
     const before = await startOn(t, config);
     const user = await before.user();
@@ -92,7 +92,7 @@ async function startTwoNodes(t: TestContext): Promise<[TestApp, TestApp]> {
   return [await start(), await start()];
 }
 
-test("parts of an upload reach different nodes", { skip: noS3 }, async (t) => {
+test("parts of a resumable upload may reach different nodes", { skip: noS3 }, async (t) => {
   const [a, b] = await startTwoNodes(t);
   const user = await a.user();
   const path = await newUpload(a, user, LARGE.length);
@@ -108,7 +108,7 @@ test("parts of an upload reach different nodes", { skip: noS3 }, async (t) => {
   await assertFile(b, user, last, LARGE);
 });
 
-test("what a node still writes of an upload that another has taken is refused", { skip: noS3 }, async (t) => {
+test("a node that lost a resumable upload to another cannot write to it", { skip: noS3 }, async (t) => {
   const [a, b] = await startTwoNodes(t);
   const user = await a.user();
   const path = await newUpload(a, user, LARGE.length);
@@ -129,7 +129,7 @@ test("what a node still writes of an upload that another has taken is refused", 
   await assertFile(b, user, await patch(b, user, path, 9_000_000, LARGE.subarray(9_000_000)), LARGE);
 });
 
-test("an upload expires, and the sweep erases its bytes", async (t) => {
+test("a resumable upload expires, and the sweep erases its bytes", async (t) => {
   const config = await testConfig(t, { uploadHours: 2 });
   let now = Date.now();
   const clock = () => now;
@@ -155,7 +155,7 @@ test("an upload expires, and the sweep erases its bytes", async (t) => {
   await assertFile(after, user, file, Buffer.from("ab"));
 });
 
-test("the quota has room for an upload from its creation to its end", async (t) => {
+test("a resumable upload reserves its length from the start", async (t) => {
   const server = await startApp(t, { userQuotaBytes: 1000 });
   const user = await server.user();
   const path = await newUpload(server, user, 600);
@@ -173,7 +173,7 @@ test("the quota has room for an upload from its creation to its end", async (t) 
   assert.equal((await create(server, user, 1)).status, 507);
 });
 
-test("an upload without a length ends at the quota and at the limit of files, and nothing stays", async (t) => {
+test("a resumable upload of unknown length ends at the quota or file limit, and leaves nothing", async (t) => {
   for (const limits of [{ userQuotaBytes: 1000 }, { maxFileBytes: 1000 }] satisfies Partial<Limits>[]) {
     const server = await startApp(t, limits);
     const user = await server.user();
@@ -210,7 +210,7 @@ function patchUnknown(
   });
 }
 
-test("uploads of unknown length share the quota, also in small steps", async (t) => {
+test("resumable uploads of unknown length share the quota", async (t) => {
   const server = await startApp(t, { userQuotaBytes: 1_000_000, minAppendBytes: 1000 });
   const user = await server.user();
   const paths = await Promise.all(Array.from({ length: 5 }, () => newUpload(server, user, "deferred")));
@@ -222,7 +222,7 @@ test("uploads of unknown length share the quota, also in small steps", async (t)
   assert.equal((await tus(server, user, "HEAD", paths[0]!)).headers.get("upload-offset"), "600000");
 });
 
-test("a restart keeps what an upload has reserved, and forgets the rest", async (t) => {
+test("a restart keeps the reservations of resumable uploads", async (t) => {
   const config = await testConfig(t, { userQuotaBytes: 1000 });
   const before = await startOn(t, config);
   const user = await before.user();
@@ -233,7 +233,7 @@ test("a restart keeps what an upload has reserved, and forgets the rest", async 
   assert.equal((await patch(after, user, path, 0, LARGE.subarray(0, 600))).status, 204);
 });
 
-test("a user has so many unfinished uploads, of files of a limited size, in parts of a least size", async (t) => {
+test("limits of resumable uploads: number per user, file size, minimum part size", async (t) => {
   const server = await startApp(t, { maxUploads: 2, maxFileBytes: 5000, minAppendBytes: 1000 });
   const user = await server.user();
   const path = await newUpload(server, user, 2500);
@@ -257,7 +257,7 @@ test("a user has so many unfinished uploads, of files of a limited size, in part
   assert.equal(told.headers.get("tus-max-size"), "5000");
 });
 
-test("a complete upload is scanned, and one that is infected goes", async (t) => {
+test("a complete resumable upload is scanned, and an infected one is deleted", async (t) => {
   const { server, scanner, ann } = await site(t, { timeoutMs: 3000 });
   for (const size of SIZES) {
     const path = await newUpload(server, ann, size);
@@ -277,7 +277,7 @@ test("a complete upload is scanned, and one that is infected goes", async (t) =>
   await assertFile(server, ann, await tus(server, ann, "HEAD", path), bytes);
 });
 
-test("a complete upload of a refused type goes, and one beyond the limit of the day stays", async (t) => {
+test("a resumable upload of a refused type is deleted, one beyond the daily limit stays", async (t) => {
   const server = await startApp(t, { refusedTypes: ["text/*"], filesPerDay: 1 });
   const user = await server.user();
   const text = new URL((await create(server, user, 4, "a.txt")).headers.get("location")!).pathname;
@@ -309,7 +309,7 @@ function rawCreation(server: TestApp, user: TestUser, version: string): Promise<
   });
 }
 
-test("a response 104 tells the address only to those who ask for it, where it is switched on", async (t) => {
+test("a 104 response has the address of the upload only for clients that ask for it", async (t) => {
   const named = "Upload-Draft-Interop-Version: 6\r\n";
   const on = await startApp(t, { informsOfUploads: true });
   const user = await on.user();
@@ -322,7 +322,7 @@ test("a response 104 tells the address only to those who ask for it, where it is
   assert.match(await rawCreation(off, await off.user(), named), /^HTTP\/1\.1 200 /);
 });
 
-test("an upload that is void with its first bytes is at no address", async (t) => {
+test("a resumable upload whose first bytes are invalid has no address", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const answer = await fetch(`${server.url}/v1/uploads?filename=a`, {

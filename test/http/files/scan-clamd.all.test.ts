@@ -11,7 +11,7 @@ import { filesOf, person, read } from "../../support/people.ts";
 const options = { skip: without("/usr/sbin/clamd") };
 const MIB = 1024 * 1024;
 
-test("clamd finds EICAR in files of any size up to the limit, and lets others pass", options, async (t) => {
+test("clamd finds EICAR in files of any size, and accepts clean ones", options, async (t) => {
   const port = await startClamd(t, ["StreamMaxLength 5M", "MaxFileSize 5M", "MaxScanSize 5M"]);
   const server = await startOn(t, {
     ...(await testConfig(t, { maxFileBytes: 4 * MIB })),
@@ -34,7 +34,7 @@ test("clamd finds EICAR in files of any size up to the limit, and lets others pa
   assert.ok(await eventually(async () => (await storedFiles(server.config)).length === 2));
 });
 
-test("clamd whose limits are below the largest file is refused at start", options, async (t) => {
+test("clamd with limits below the largest file is refused at the start", options, async (t) => {
   const config = await testConfig(t, { maxFileBytes: 4 * MIB });
   for (const lines of [
     // Beyond its MaxFileSize clamd says that a file is clean.

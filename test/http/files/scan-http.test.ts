@@ -1,4 +1,4 @@
-// Scanners that files are posted to, and what a scanner has to show at the start.
+// HTTP scanners, and the check of a scanner at the start.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
@@ -10,7 +10,7 @@ import { EICAR, scanSettings, testScanner } from "../../support/engines/scanner.
 import { code, filesOf, read } from "../../support/people.ts";
 import { clean, give, infected, LARGE, MAX_BYTES, SIZES, site } from "./scan-site.ts";
 
-/** A server that scans what is posted to it. */
+/** A scanner that files are posted to. */
 async function httpScanner(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -21,7 +21,7 @@ async function httpScanner(t: TestContext, listener: RequestListener): Promise<s
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/scan`;
 }
 
-test("a scanner over HTTP gets the same bytes, and answers 204 or 422", async (t) => {
+test("an HTTP scanner gets the file, and answers 204 or 422", async (t) => {
   const bodies: Buffer[] = [];
   let odd: number | undefined;
   const address = await httpScanner(t, async (request, response) => {
@@ -52,7 +52,7 @@ test("a scanner over HTTP gets the same bytes, and answers 204 or 422", async (t
   assert.equal((await filesOf(place.server, place.ann)).length, 2);
 });
 
-test("over HTTP an early 204, silence and a cut are no verdict, and a strange name is not passed on", async (t) => {
+test("an early 204, silence or an aborted connection of an HTTP scanner is no verdict", async (t) => {
   let listener: RequestListener = (request, response) => {
     request.resume().on("end", () => response.writeHead(422).end("a\u0007b"));
   };
@@ -74,7 +74,7 @@ test("over HTTP an early 204, silence and a cut are no verdict, and a strange na
   assert.deepEqual(await filesOf(place.server, place.ann), []);
 });
 
-test("at start a scanner has to find a test file of the largest size", async (t) => {
+test("at the start a scanner must find EICAR in a file of the largest size", async (t) => {
   const scanner = await testScanner(t);
   const config = { ...(await testConfig(t)), scan: scanSettings(scanner.port) };
   const start = async () => {

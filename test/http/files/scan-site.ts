@@ -1,4 +1,4 @@
-// A server that scans, and what is sent to it.
+// A server with a scanner, and files for it.
 import type { TestContext } from "node:test";
 import type { ScanSettings } from "../../../src/config/file-settings.ts";
 import type { Config } from "../../../src/config/settings.ts";

@@ -1,16 +1,16 @@
-// Files scanned while they come in: what reaches others, what is kept, and what happens if the scanner does not do its work.
+// Scanning of uploads: what is refused, what is kept, and failures of the scanner.
 import assert from "node:assert/strict";
 import { readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Config } from "../../../src/config/settings.ts";
 import type { TestApp } from "../../support/app.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
 import { contentOf, noS3, testBucket } from "../../support/engines/s3.ts";
 import { honest, type TestScanner } from "../../support/engines/scanner.ts";
 import { eventually, storedFiles } from "../../support/files-on-disk.ts";
+import { postgresConfig } from "../../support/on-engines.ts";
 import { add, code, filesOf, person, read, send } from "../../support/people.ts";
-import { openSocket, readAnswer } from "../../support/raw-socket.ts";
+import { beginUpload, FORM_HEAD, FORM_TAIL, readAnswer } from "../../support/raw-socket.ts";
 import { clean, give, infected, LARGE, MAX_BYTES, SIZES, type Site, site } from "./scan-site.ts";
 
 async function entries({ server }: Site, action: string) {
@@ -31,23 +31,21 @@ interface Place {
 }
 
 const onDisk = async ({ config }: TestApp) => (await storedFiles(config)).length;
-const postgres = async (t: TestContext) => ({
-  databaseUrl: await testDatabase(t),
-  secrets: ["s".repeat(32)],
-});
 const PLACES: Place[] = [
   { name: "SQLite and a folder", config: async () => ({}), count: onDisk },
-  { name: "PostgreSQL and a folder", config: postgres, count: onDisk },
+  { name: "PostgreSQL and a folder", config: postgresConfig, count: onDisk },
   {
     name: "PostgreSQL and S3",
     skip: noS3,
-    config: async (t) => ({ ...(await postgres(t)), store: testBucket(t) }),
+    config: async (t) => ({ ...(await postgresConfig(t)), store: testBucket(t) }),
     count: async ({ config }) => (await contentOf(config.store!)).objects.length,
   },
 ];
 
 for (const { name, skip = false, config, count } of PLACES) {
-  test(`${name}: of an infected file nothing is kept, and the audit trail has it`, { skip }, async (t) => {
+  test(`${name}: an infected file is refused, leaves nothing, and is in the audit trail`, {
+    skip,
+  }, async (t) => {
     const place = await site(t, {}, await config(t));
     const { server, scanner, ann } = place;
     const { conversation_id } = await read<{ conversation_id: string }>(
@@ -97,7 +95,7 @@ for (const { name, skip = false, config, count } of PLACES) {
     assert.equal((await read<{ data: [] }>(messages, 200)).data.length, 2, "all or nothing");
   });
 
-  test(`${name}: files that wait for the scanner are scanned from the store`, { skip }, async (t) => {
+  test(`${name}: files waiting for the scanner are scanned from the store`, { skip }, async (t) => {
     const place = await site(t, { atOnce: 1 }, await config(t));
     const files = Array.from({ length: 8 }, (_, i) => (i % 2 === 0 ? clean(LARGE + i) : infected(LARGE + i)));
     const answers = await Promise.all(files.map((bytes) => give(place, bytes)));
@@ -110,7 +108,9 @@ for (const { name, skip = false, config, count } of PLACES) {
     assert.ok(await eventually(async () => (await count(place.server)) === 4));
   });
 
-  test(`${name}: without its scanner the server refuses, or marks what passes`, { skip }, async (t) => {
+  test(`${name}: without its scanner the server refuses files, or marks them as unscanned`, {
+    skip,
+  }, async (t) => {
     const [refusing, passing] = [
       await site(t, {}, await config(t)),
       await site(t, { passUnscanned: true }, await config(t)),
@@ -171,23 +171,15 @@ async function checkMarks(place: Site) {
   );
 }
 
-const BOUNDARY = "frontier";
-const HEAD = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
-const TAIL = `\r\n--${BOUNDARY}--\r\n`;
-
 /** Sends the head of an upload of this size, and the first bytes of its file. */
 async function begin({ server, ann }: Site, size: number, first: Buffer) {
-  const socket = await openSocket(server.url);
-  const length = HEAD.length + size + TAIL.length;
-  socket.write(
-    `POST /v1/attachments HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${ann.token}\r\n` +
-      `content-type: multipart/form-data; boundary=${BOUNDARY}\r\ncontent-length: ${length}\r\n\r\n${HEAD}`,
-  );
-  socket.write(first);
+  const length = FORM_HEAD.length + size + FORM_TAIL.length;
+  const socket = await beginUpload(server.url, ann, { "content-length": length });
+  socket.write(Buffer.concat([Buffer.from(FORM_HEAD), first]));
   return socket;
 }
 
-test("a large file is scanned while it comes in, and once", async (t) => {
+test("a large file is scanned once, while it arrives", async (t) => {
   const place = await site(t);
   let received = 0;
   place.scanner.behaviour = (socket, file, isComplete) => {
@@ -198,12 +190,12 @@ test("a large file is scanned while it comes in, and once", async (t) => {
   const socket = await begin(place, LARGE, bytes.subarray(0, 200_000));
   assert.ok(await eventually(async () => received > 100_000), "before the rest is sent");
   socket.write(bytes.subarray(200_000));
-  socket.write(TAIL);
+  socket.write(FORM_TAIL);
   assert.match(await readAnswer(socket), /^HTTP\/1\.1 201 /);
   assert.deepEqual(place.scanner.files, [bytes]);
 });
 
-test("an upload that is broken off ends its scan", async (t) => {
+test("aborting an upload ends its scan", async (t) => {
   const place = await site(t, { atOnce: 1 });
   const socket = await begin(place, LARGE, clean(200_000));
   assert.ok(await eventually(async () => place.scanner.open === 1));
@@ -213,7 +205,7 @@ test("an upload that is broken off ends its scan", async (t) => {
   assert.equal((await storedFiles(place.server.config)).length, 1);
 });
 
-test("a slow client does not keep the scanner: its file is read again at the end", async (t) => {
+test("a slow upload releases the scanner, and is scanned again at its end", async (t) => {
   const place = await site(t, { atOnce: 1, timeoutMs: 3000 });
   const bytes = infected(LARGE);
   const socket = await begin(place, LARGE, bytes.subarray(0, 200_000));
@@ -221,13 +213,13 @@ test("a slow client does not keep the scanner: its file is read again at the end
   assert.ok(await eventually(async () => place.scanner.open === 0), "it is given up after a while");
   assert.equal((await give(place, clean(LARGE))).status, 201);
   socket.write(bytes.subarray(200_000));
-  socket.write(TAIL);
+  socket.write(FORM_TAIL);
   assert.match(await readAnswer(socket), /^HTTP\/1\.1 422 .*file_infected/s);
   assert.equal((await filesOf(place.server, place.ann)).length, 1);
   assert.ok(await eventually(async () => (await storedFiles(place.server.config)).length === 1));
 });
 
-test("a connection that is cut within a file is made up for by reading it again", async (t) => {
+test("a scan that is cut within a file is repeated from the store", async (t) => {
   const place = await site(t);
   let cuts = 0;
   place.scanner.behaviour = (socket, file, isComplete) => {
@@ -239,7 +231,7 @@ test("a connection that is cut within a file is made up for by reading it again"
   const socket = await begin(place, LARGE, bytes.subarray(0, 200_000));
   assert.ok(await eventually(async () => cuts === 1 && place.scanner.open === 0));
   socket.write(bytes.subarray(200_000));
-  socket.write(TAIL);
+  socket.write(FORM_TAIL);
   assert.match(await readAnswer(socket), /^HTTP\/1\.1 422 /);
   assert.deepEqual(place.scanner.files, [bytes]);
 });
@@ -256,7 +248,7 @@ for (const [what, behaviour] of [
   ["reports an error", (socket, _, isComplete) => isComplete && socket.end("Can't allocate memory ERROR\0")],
   ["refuses the size", (socket) => socket.end("INSTREAM size limit exceeded. ERROR\0")],
 ] as [string, TestScanner["behaviour"]][]) {
-  test(`a scanner that ${what} lets nothing pass`, async (t) => {
+  test(`a scanner that ${what} accepts no file`, async (t) => {
     const place = await site(t, { timeoutMs: 3000 });
     place.scanner.behaviour = behaviour;
     // Of a small file the end is sent before an answer can come.
@@ -269,7 +261,7 @@ for (const [what, behaviour] of [
   });
 }
 
-test("a slow answer is waited for, and an early one that says what was found counts", async (t) => {
+test("a slow verdict is awaited, and an early FOUND counts", async (t) => {
   const place = await site(t);
   place.scanner.behaviour = (socket, file, isComplete) => {
     if (isComplete) setTimeout(() => honest(socket, file, true), 300);
@@ -282,7 +274,7 @@ test("a slow answer is waited for, and an early one that says what was found cou
   }
 });
 
-test("no more scans run at once than the limit allows, and all files are scanned", async (t) => {
+test("the limit of concurrent scans holds, and all files are scanned", async (t) => {
   const place = await site(t, { atOnce: 2 });
   place.scanner.mostOpen = 0;
   const sizes = Array.from({ length: 20 }, (_, i) => SIZES[i % 2]!);
@@ -292,7 +284,7 @@ test("no more scans run at once than the limit allows, and all files are scanned
   assert.ok(place.scanner.mostOpen <= 2, `${place.scanner.mostOpen} at once`);
 });
 
-test("files that wait too long for the scanner are refused, and stay open nowhere", async (t) => {
+test("files that wait too long for the scanner are refused and closed", async (t) => {
   const place = await site(t, { atOnce: 1, timeoutMs: 3000 });
   place.scanner.behaviour = () => {};
   const answers = await Promise.all(Array.from({ length: 5 }, () => give(place, clean(LARGE))));
@@ -312,7 +304,7 @@ async function openBlobs(dataFolder: string): Promise<string[]> {
   return paths.filter((path) => path.startsWith(join(dataFolder, "blobs")));
 }
 
-test("files beyond the scanner's size pass with the mark", async (t) => {
+test("files above PARLEY_SCAN_MAX_SIZE are accepted as unscanned", async (t) => {
   const place = await site(t, { maxBytes: LARGE });
   const large = await read<{ id: string }>(give(place, infected(LARGE + 1)), 201);
   assert.equal(await code(give(place, infected(LARGE)), 422), "file_infected");
@@ -321,7 +313,7 @@ test("files beyond the scanner's size pass with the mark", async (t) => {
   assert.equal(unscanned, true);
 });
 
-test("a replay is not scanned again", async (t) => {
+test("a replay of an upload is not scanned again", async (t) => {
   const place = await site(t);
   const { server, ann, scanner } = place;
   const again = () => {

@@ -35,7 +35,7 @@ function inDatabase(config: Config): unknown[] {
   return ids.map((row) => row.id);
 }
 
-test("files up to the limit are in the database, larger ones in the store, and all come back byte for byte", async (t) => {
+test("files up to 32 KiB are in the database, larger ones in the store, and all are downloaded unchanged", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const small: string[] = [];
@@ -53,7 +53,7 @@ test("files up to the limit are in the database, larger ones in the store, and a
   assert.equal((await storedFiles(server.config)).length, 2);
 });
 
-test("seconds after a small file was deleted its bytes are nowhere in the data folder", async (t) => {
+test("the bytes of a deleted small file leave the data folder within seconds", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const secrets = ["one", "two", "three"].map((name) => `${name} ${randomBytes(16).toString("hex")}`);
@@ -78,7 +78,7 @@ test("seconds after a small file was deleted its bytes are nowhere in the data f
   assert.deepEqual(inDatabase(server.config), [kept.id]);
 });
 
-test("bytes of small files of a user whom the command line removes go from the folder of an idle server, too", async (t) => {
+test("the small files of a user removed by the command line leave the data folder of an idle server", async (t) => {
   const command = await commandLine(t);
   await command.serve();
   await command.run("user", "add", "bob");

@@ -1,10 +1,10 @@
-// The list of unfinished uploads, on both engines: a client that has lost its state finds there what holds its quota.
+// The list of unfinished uploads, where a client that lost its state finds what reserves its quota.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Limits } from "../../../src/config/limits.ts";
-import { startOn, type TestApp, type TestUser, testConfig } from "../../support/app.ts";
+import type { TestApp, TestUser } from "../../support/app.ts";
 import { asker } from "../../support/asker.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
+import { ENGINES, startOnEngine } from "../../support/on-engines.ts";
 import { create, newUpload, patch } from "../../support/tus.ts";
 
 interface Listed {
@@ -25,14 +25,11 @@ async function ids(server: TestApp, user: TestUser, query?: string): Promise<str
   return (await list(server, user, query)).data.map(({ id }) => id);
 }
 
-for (const engine of ["SQLite", "PostgreSQL"]) {
-  const start = async (t: TestContext, limits: Partial<Limits>, clock = Date.now) => {
-    const config = await testConfig(t, limits);
-    const databaseUrl = engine === "SQLite" ? null : await testDatabase(t);
-    return startOn(t, { ...config, databaseUrl, secrets: ["s".repeat(32)] }, { clock });
-  };
+for (const engine of ENGINES) {
+  const start = (t: TestContext, limits: Partial<Limits>, clock = Date.now) =>
+    startOnEngine(t, engine, limits, { clock });
 
-  test(`${engine}: the list has only the caller's unfinished uploads, as they are`, async (t) => {
+  test(`${engine}: GET /v1/uploads lists the caller's unfinished uploads`, async (t) => {
     let now = Date.now();
     const server = await start(t, { uploadHours: 2 }, () => now);
     const [ann, bob] = [await server.user(), await server.user()];
@@ -59,7 +56,7 @@ for (const engine of ["SQLite", "PostgreSQL"]) {
     assert.deepEqual(await ids(server, ann), [idOf(begun)]);
   });
 
-  test(`${engine}: pages of the list neither skip nor repeat an upload, in both directions`, async (t) => {
+  test(`${engine}: pages of uploads neither skip nor repeat one, in both directions`, async (t) => {
     const server = await start(t, {});
     const [ann, bob] = [await server.user(), await server.user()];
     const made: string[] = [];
@@ -82,7 +79,7 @@ for (const engine of ["SQLite", "PostgreSQL"]) {
     assert.deepEqual(await ids(server, ann, `?ending_before=${made[1]}`), made.slice(0, 1));
   });
 
-  test(`${engine}: a client without the ids finds the uploads that hold the quota, and deletes them`, async (t) => {
+  test(`${engine}: a client finds and deletes the uploads that reserve its quota`, async (t) => {
     const server = await start(t, { userQuotaBytes: 1000, maxUploads: 2 });
     const user = await server.user();
     for (const length of [600, 400]) await newUpload(server, user, length);

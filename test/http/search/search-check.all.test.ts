@@ -25,7 +25,7 @@ async function findings({ command }: Site): Promise<Record<string, string | numb
 const HINT = "Rebuild it, also while the server runs: parley check --repair-search.";
 
 for (const engine of ["sqlite", "postgres"] as const) {
-  test(`${engine}: check names texts that the index lacks and deleted ones that it has, and a repair mends both`, async (t) => {
+  test(`${engine}: parley check finds texts missing in the search index and deleted texts in it, and --repair-search fixes both`, async (t) => {
     const [site, server] = await startSite(t, engine);
     const ids: string[] = [];
     for (const text of ["one red fox", "two red 東京都", "three blue", "?!"]) ids.push(await say(site, text));
@@ -58,7 +58,7 @@ for (const engine of ["sqlite", "postgres"] as const) {
     assert.ok(!(await findings(site)).some(({ kind }) => kind === "search"));
   });
 
-  test(`${engine}: beside a server under load check raises no false alarm, and a repair loses nothing`, async (t) => {
+  test(`${engine}: parley check has no findings while the server is under load, and --repair-search loses nothing`, async (t) => {
     const [site] = await startSite(t, engine);
     const known = nothing();
     let goesOn = true;
@@ -77,7 +77,7 @@ for (const engine of ["sqlite", "postgres"] as const) {
     assert.deepEqual(await site.problems(), []);
   });
 
-  test(`${engine}: what a killed repair has left, the server makes`, async (t) => {
+  test(`${engine}: the server completes a --repair-search that was killed`, async (t) => {
     const [site, server] = await startSite(t, engine);
     for (let i = 0; i < 30; i++) await say(site, `word ${i} ${"x".repeat(5000)}`);
     assert.equal((await searchAgain(site, "word")).length, 30);
@@ -99,7 +99,7 @@ for (const engine of ["sqlite", "postgres"] as const) {
 }
 
 for (const engine of ["sqlite", "postgres"] as const) {
-  test(`${engine}: an index whose words another Unicode split is rebuilt at the start`, async (t) => {
+  test(`${engine}: an index made with another Unicode version is rebuilt at the start`, async (t) => {
     const [site, server] = await startSite(t, engine);
     await say(site, "red fox");
     assert.deepEqual(await search(site, "red"), ["red fox"]);
@@ -139,7 +139,7 @@ const STRUCTURE = `UPDATE message_index_data SET block = x'${"ff".repeat(41)}' W
 const LOGGED = /"the search index was damaged and is being rebuilt: run parley check"/;
 
 for (const [name, sql] of Object.entries({ words: WORDS, structure: STRUCTURE })) {
-  test(`damaged ${name} of the index: check says so, a backup restores, and a search rebuilds it`, async (t) => {
+  test(`damaged ${name} of the search index are reported, backed up, restored, and rebuilt by a search`, async (t) => {
     const [site, server] = await startSite(t, "sqlite");
     await say(site, "red fox");
     assert.deepEqual(await search(site, "red"), ["red fox"]);
@@ -169,7 +169,7 @@ for (const [name, sql] of Object.entries({ words: WORDS, structure: STRUCTURE })
     assert.deepEqual(await findings(there), []);
   });
 
-  test(`damaged ${name} of the index keep nobody from deleting a message`, async (t) => {
+  test(`damaged ${name} of the search index do not prevent deleting a message`, async (t) => {
     const [site, server] = await startSite(t, "sqlite");
     const ids = [await say(site, "red fox"), await say(site, "red dog")];
     assert.deepEqual(await search(site, "red"), ["red dog", "red fox"]);
@@ -187,7 +187,7 @@ for (const [name, sql] of Object.entries({ words: WORDS, structure: STRUCTURE })
   });
 }
 
-test("an index whose list of segments is empty does not stop the server: it is rebuilt", async (t) => {
+test("a search index with an empty list of segments is rebuilt", async (t) => {
   const [site, server] = await startSite(t, "sqlite");
   await say(site, "red fox");
   assert.deepEqual(await search(site, "red"), ["red fox"]);
@@ -220,7 +220,7 @@ for (const [name, spoil] of Object.entries({
   settings: (site: Site) => site.change("DELETE FROM message_index_config"),
   page: overwritePage,
 })) {
-  test(`an index whose ${name} FTS5 cannot read: searches are 503, and log, check and repair say what to do`, async (t) => {
+  test(`a search index with an unreadable ${name} answers 503, and check and log say how to fix it`, async (t) => {
     const [site, server] = await startSite(t, "sqlite");
     await say(site, "red fox");
     assert.deepEqual(await search(site, "red"), ["red fox"]);
@@ -251,7 +251,7 @@ for (const [name, spoil] of Object.entries({
   });
 }
 
-test("check compares the index of a folder that nobody can write to", async (t) => {
+test("parley check works on a read-only data folder", async (t) => {
   const [site, server] = await startSite(t, "sqlite");
   await say(site, "red fox");
   assert.deepEqual(await search(site, "red"), ["red fox"]);
@@ -267,7 +267,7 @@ test("check compares the index of a folder that nobody can write to", async (t) 
   assert.equal(found.length, 1);
 });
 
-test("a repair needs data, but no message", async (t) => {
+test("parley check --repair-search works without messages, but needs a data folder", async (t) => {
   const command = await commandLine(t);
   const nowhere = await command.run("check", "--repair-search");
   assert.equal(nowhere.code, 2);

@@ -1,4 +1,4 @@
-// What people who write in many scripts find, on both engines, beside what the full-text searches of both databases find.
+// Searches in many scripts, compared with the full-text search of both databases.
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
@@ -83,7 +83,7 @@ async function byPostgres(server: string): Promise<Found> {
   }
 }
 
-/** How many of what is found was expected (precision), and how many of what was expected is found (recall). */
+/** Returns precision and recall, in percent. */
 function rate(found: Found): string {
   let [all, wanted, right, exact] = [0, 0, 0, 0];
   for (const [i, { hits }] of QUERIES.entries()) {
@@ -97,7 +97,7 @@ function rate(found: Found): string {
   return `precision ${percent(right, all)}, recall ${percent(right, wanted)}, exact ${exact} of ${QUERIES.length} queries`;
 }
 
-test("people find what they expect in many scripts, the same on both engines", async (t) => {
+test("searches in many scripts find what people expect, the same on both engines", async (t) => {
   assert.ok(MESSAGES.size >= 150);
   const databaseUrl = await testDatabase(t);
   const [found, onPostgres] = [await byParley(t), await byParley(t, databaseUrl)];

@@ -1,4 +1,4 @@
-// A database with messages from before there was a search is brought forward: the search waits, then finds all of them.
+// Migrations of databases without a search index: a search waits for the index, then finds all messages.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApp } from "../../../src/app.ts";
@@ -83,7 +83,7 @@ async function textsOf(server: TestApp, who: TestUser, q: string): Promise<unkno
 }
 
 for (const [engine, version] of SCHEMAS) {
-  test(`${engine}: after schema ${version} the search is away, and then finds each text that is there once`, async (t) => {
+  test(`${engine}: after a migration from schema ${version} a search is 503 until the index is built, then finds each text once`, async (t) => {
     const config = await oldConfig(t, engine, version, rowsOf(), INDEXED);
     const token = await migrate(config);
     const me = { id: "usr_1", token, headers: { authorization: `Bearer ${token}` } };

@@ -31,7 +31,7 @@ async function stopped(t: TestContext, indexed: boolean): Promise<Site> {
 }
 
 for (const indexed of [false, true])
-  test(`a restored server finds at once what was sent, ${indexed ? "with" : "without"} an index`, async (t) => {
+  test(`a restored backup ${indexed ? "with" : "without"} an index is searchable at once`, async (t) => {
     const site = await stopped(t, indexed);
     const backup = join(site.command.env.HOME!, "backup");
     assert.equal((await site.command.run("backup", backup)).code, 0);
@@ -48,7 +48,7 @@ for (const indexed of [false, true])
     );
   });
 
-test("a server finds the same wherever its rows have moved, there and back", async (t) => {
+test("a moved database finds the same, on every engine", async (t) => {
   const site = await stopped(t, true);
   const { command } = site;
   const databaseUrl = await emptyDatabase(t);

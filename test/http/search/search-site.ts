@@ -11,7 +11,7 @@ import { columnOf, findIndexProblems } from "../../support/search-index.ts";
 export interface Site {
   command: CommandLine;
   headers: Record<string, string>;
-  /** Changes rows behind the server's back. */
+  /** Changes rows without the server. */
   change(sql: string): Promise<unknown>;
   problems(): Promise<string[]>;
   /** Resolves once the index has all texts: until then a search reads them without it. */

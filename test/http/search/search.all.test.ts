@@ -1,32 +1,22 @@
-// What is in the search index, and when, on both engines.
+// Content of the search index, on both engines.
 import assert from "node:assert/strict";
 import { randomBytes, randomInt } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { deleteUser } from "../../../src/core/people/users.ts";
 import { INDEXED_AT_ONCE } from "../../../src/core/search/search.ts";
 import { indexKey } from "../../../src/db/queries/search/search.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { idOfBits } from "../../../src/util/ids.ts";
-import { startOn, type TestApp, testConfig } from "../../support/app.ts";
+import { startApp, type TestApp } from "../../support/app.ts";
 import type { Json } from "../../support/asker.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
 import { eventually } from "../../support/files-on-disk.ts";
-import { add, type Person, person, read, say, send } from "../../support/people.ts";
+import { ENGINES, startOnEngine } from "../../support/on-engines.ts";
+import { done, type Person, pair, person, read, say, send } from "../../support/people.ts";
 
-type Start = (t: TestContext) => Promise<TestApp>;
-
-/** However few messages there are. */
+/** Searches use the index, even of few messages. */
 const INDEXED = { messagesReadAtOnce: 0 };
-
-const ENGINES: [name: string, start: Start][] = [
-  ["sqlite", async (t) => startOn(t, await testConfig(t, INDEXED))],
-  [
-    "postgres",
-    async (t) => startOn(t, { ...(await testConfig(t, INDEXED)), databaseUrl: await testDatabase(t) }),
-  ],
-];
 
 async function search(server: TestApp, who: Person, q: string): Promise<string[]> {
   const page = await read<Json>(
@@ -43,34 +33,26 @@ async function indexed({ app }: TestApp, conversation: string): Promise<number> 
   return new Set(await db.findBodies([indexKey(conversation)], { entry: "", isPrefix: true }, 10_000)).size;
 }
 
-/** Ann and Bob, who have each other as contacts. */
-async function pair(server: TestApp): Promise<[Person, Person, string]> {
-  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
-  const { conversation_id } = await add(server, ann, "bob");
-  await add(server, bob, "ann");
-  return [ann, bob, conversation_id];
-}
-
-test("few messages are searched while the index is made", async (t) => {
-  const server = await startOn(t, await testConfig(t));
-  const [ann, , conversation] = await pair(server);
+test("few messages can be searched while the index is built", async (t) => {
+  const server = await startApp(t);
+  const { ann, conversation } = await pair(server);
   await say(server, ann, conversation, "red");
   await server.app.core.db.write("rebuildIndex", undefined);
   assert.deepEqual(await search(server, ann, "red"), ["red"]);
 });
 
-for (const [name, start] of ENGINES) {
-  test(`${name}: words come with the message, change with an edit, and go with the last who sees it`, async (t) => {
-    const server = await start(t);
-    const [ann, bob, conversation] = await pair(server);
+for (const name of ENGINES) {
+  test(`${name}: the index follows edits, and drops words once nobody sees the message`, async (t) => {
+    const server = await startOnEngine(t, name, INDEXED);
+    const { ann, bob, conversation } = await pair(server);
     const ids: string[] = [];
     for (const text of ["one red", "two red", "three red", "?!"])
       ids.push(await say(server, ann, conversation, text));
     assert.deepEqual(await search(server, bob, "red"), ["three red", "two red", "one red"]);
     assert.equal(await indexed(server, conversation), 3);
     await read(send(server, ann, "PUT", `/v1/messages/${ids[0]}`, { text: "one blue" }), 200);
-    assert.equal((await send(server, ann, "DELETE", `/v1/messages/${ids[1]}`)).status, 204);
-    assert.equal((await send(server, bob, "DELETE", `/v1/messages/${ids[2]}?for=me`)).status, 204);
+    await done(send(server, ann, "DELETE", `/v1/messages/${ids[1]}`));
+    await done(send(server, bob, "DELETE", `/v1/messages/${ids[2]}?for=me`));
     for (const who of [ann, bob]) {
       assert.deepEqual(await search(server, who, "blue"), ["one blue"]);
       assert.deepEqual(await search(server, who, "red"), who === ann ? ["three red"] : []);
@@ -80,9 +62,9 @@ for (const [name, start] of ENGINES) {
     assert.ok(await eventually(async () => (await indexed(server, conversation)) === 0));
   });
 
-  test(`${name}: a search finds what waits for the index, in the user's conversations only, and waits for no write`, async (t) => {
-    const server = await start(t);
-    const [ann, , conversation] = await pair(server);
+  test(`${name}: a search finds messages that wait for the index, in the user's conversations only`, async (t) => {
+    const server = await startOnEngine(t, name, INDEXED);
+    const { ann, conversation } = await pair(server);
     const eve = await person(server, "eve");
     const own = await read<{ conversation_id: string }>(send(server, eve, "GET", "/v1/me"), 200);
     await say(server, ann, conversation, "old red");
@@ -101,17 +83,17 @@ for (const [name, start] of ENGINES) {
     assert.deepEqual(await search(server, eve, "red"), ["eve's red"]);
   });
 
-  test(`${name}: one write takes all that waits, so the indexer ends however many messages are sent meanwhile`, async (t) => {
-    const server = await start(t);
-    const [ann, , conversation] = await pair(server);
+  test(`${name}: one write indexes all waiting messages`, async (t) => {
+    const server = await startOnEngine(t, name, INDEXED);
+    const { ann, conversation } = await pair(server);
     for (const text of ["one red", "two red"]) await say(server, ann, conversation, text);
     const { db } = server.app.core;
     assert.equal(await db.write("indexMessages", INDEXED_AT_ONCE), false);
     assert.equal(await db.get(sql`SELECT body_id FROM unindexed`), undefined);
   });
 
-  test(`${name}: a word of any length is found, and delays no other`, async (t) => {
-    const server = await start(t);
+  test(`${name}: words of any length are found, and delay no others`, async (t) => {
+    const server = await startOnEngine(t, name, INDEXED);
     const ann = await person(server, "ann");
     const { conversation_id } = await read<{ conversation_id: string }>(
       send(server, ann, "GET", "/v1/me"),
@@ -134,9 +116,9 @@ for (const [when, ago] of [
   ["an hour ago", 3_600_000],
   ["by a clock a year ahead", -31_536_000_000],
 ] as const)
-  test(`a page that ends early, among messages sent ${when}, goes on by time and tells of none that the user does not see`, async (t) => {
-    const server = await startOn(t, await testConfig(t, INDEXED));
-    const [ann, bob, conversation] = await pair(server);
+  test(`a page cut short among hidden messages sent ${when} has a cursor that reveals none of them`, async (t) => {
+    const server = await startApp(t, INDEXED);
+    const { ann, bob, conversation } = await pair(server);
     const from = Date.now() - ago;
     const ids = Array.from({ length: 25_000 }, (_, i) => idOfBits("msg", from + i, 1n));
     await say(server, bob, conversation, "cotton");

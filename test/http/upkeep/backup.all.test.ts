@@ -55,7 +55,7 @@ async function serveAll(
   await server.stop();
 }
 
-test("a backup under load has all that was acknowledged before, and restores to a server that serves it", async (t) => {
+test("a backup under load has everything acknowledged before it, and a restored server serves it", async (t) => {
   const command = await commandLine(t);
   const server = await command.serve();
   const headers = { authorization: `Bearer ${tokenOf(server)}` };
@@ -102,7 +102,7 @@ test("a backup under load has all that was acknowledged before, and restores to 
   );
 });
 
-test("a backup of damaged files names them, keeps the rest and is not restored unless it is mended", async (t) => {
+test("a backup names damaged files, and is restored only once they are fixed", async (t) => {
   const command = await commandLine(t);
   const server = await command.serve();
   const token = tokenOf(server);
@@ -138,7 +138,7 @@ test("a backup of damaged files names them, keeps the rest and is not restored u
   assert.equal((await restored.run("check")).code, 0);
 });
 
-test("a restore overwrites nothing and takes no half of a backup", async (t) => {
+test("a restore overwrites nothing and refuses incomplete backups", async (t) => {
   const command = await commandLine(t);
   const server = await command.serve();
   await send(command, tokenOf(server), "a");
@@ -171,7 +171,7 @@ test("a restore overwrites nothing and takes no half of a backup", async (t) => 
   assert.equal((await command.run("check")).code, 0);
 });
 
-test("a backup goes to a new folder or an empty one, and to no other", async (t) => {
+test("a backup needs a new or empty folder", async (t) => {
   const command = await commandLine(t);
   const server = await command.serve();
   await send(command, tokenOf(server), "a");
@@ -191,7 +191,7 @@ test("a backup goes to a new folder or an empty one, and to no other", async (t)
   assert.equal((await checkFolder(t, folder)).code, 0);
 });
 
-test("a backup of an older schema is restored as it is, and the next start migrates it", async (t) => {
+test("a backup of an older schema is restored unchanged, and migrated by the next start", async (t) => {
   const command = await commandLine(t);
   const folder = backupOf(command);
   await mkdir(folder);

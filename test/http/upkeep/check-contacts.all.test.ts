@@ -1,4 +1,4 @@
-// `parley check` and contacts that lack their conversation, as an older release creates them beside a newer one.
+// `parley check` and contacts without a conversation, which older releases create next to newer ones.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Site, startSite } from "../search/search-site.ts";
@@ -22,7 +22,7 @@ async function ask<T>(
 }
 
 for (const engine of ["sqlite", "postgres"] as const) {
-  test(`${engine}: check names contacts without a conversation, and gives it back without what was sent there`, async (t) => {
+  test(`${engine}: parley check finds contacts without a conversation, and --repair-contacts adds an empty one`, async (t) => {
     const [site] = await startSite(t, engine);
     const { headers, command } = site;
     const create = (who: Record<string, string>, username: string) =>
@@ -66,7 +66,7 @@ for (const engine of ["sqlite", "postgres"] as const) {
     assert.deepEqual(JSON.parse(none.stdout), { kind: "summary", repaired: "contacts", contacts: 0 });
   });
 
-  test(`${engine}: check names two contacts of each other with conversations of their own`, async (t) => {
+  test(`${engine}: parley check finds two users' contacts of each other in different conversations`, async (t) => {
     const [site] = await startSite(t, engine);
     const { headers, command } = site;
     assert.equal((await command.run("user", "add", "bob")).code, 0);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { commandLine, type Ended, tokenOf } from "../../support/command.ts";
-import { flipBit, nothing, send, write } from "../../support/command-writers.ts";
+import { flipBit, send } from "../../support/command-writers.ts";
 
 function linesOf(ended: Ended): Record<string, string | number | null>[] {
   return ended.stdout
@@ -13,7 +13,7 @@ function linesOf(ended: Ended): Record<string, string | number | null>[] {
     .map((line) => JSON.parse(line));
 }
 
-test("check finds nothing in a healthy folder, beside a server and without one", async (t) => {
+test("parley check finds nothing in a healthy folder, with and without a running server", async (t) => {
   const command = await commandLine(t);
   const server = await command.serve();
   await send(command, tokenOf(server), "a");
@@ -29,7 +29,7 @@ test("check finds nothing in a healthy folder, beside a server and without one",
   ]);
 });
 
-test("check names each fault of a file, whose it is and how to mend it, and ends with 1", async (t) => {
+test("parley check names each damaged file, its uploader and the fix, and ends with 1", async (t) => {
   const command = await commandLine(t);
   const server = await command.serve();
   const token = tokenOf(server);
@@ -70,7 +70,7 @@ test("check names each fault of a file, whose it is and how to mend it, and ends
   assert.ok(!(stdout + words).includes(good.id));
 });
 
-test("check names what has no row, but not an upload that a crash cut off", async (t) => {
+test("parley check names files without a row, except interrupted uploads", async (t) => {
   const command = await commandLine(t);
   const server = await command.serve();
   const deleted = await send(command, tokenOf(server), "deleted");
@@ -113,27 +113,7 @@ test("check names what has no row, but not an upload that a crash cut off", asyn
   assert.match(words, /1 deleted file to be erased.*\n1 upload in progress or interrupted/);
 });
 
-test("check beside a server under load raises no false alarm", async (t) => {
-  const command = await commandLine(t);
-  const server = await command.serve();
-  const headers = { authorization: `Bearer ${tokenOf(server)}` };
-  let goesOn = true;
-  const known = nothing();
-  t.after(() => {
-    goesOn = false;
-  });
-  const writers = Array.from({ length: 6 }, () => write(command, headers, known, () => goesOn));
-  for (let i = 0; i < 5; i++) {
-    const { code, stdout, stderr } = await command.run("check");
-    assert.equal(code, 0, stdout + stderr);
-  }
-  goesOn = false;
-  await Promise.all(writers);
-  t.diagnostic(`${known.files.size} files, ${known.deleted.size} deletes`);
-  assert.ok(known.files.size > 0 && known.deleted.size > 0);
-});
-
-test("check names a damaged database, and leaves an older schema as it is", async (t) => {
+test("parley check finds a damaged database, and leaves an older schema unchanged", async (t) => {
   const command = await commandLine(t);
   await (await command.serve()).stop();
   const path = join(command.env.PARLEY_DATA!, "parley.db");
@@ -153,7 +133,7 @@ test("check names a damaged database, and leaves an older schema as it is", asyn
   assert.equal(linesOf(ended)[0]!.kind, "database");
 });
 
-test("where there is nothing to check it ends with 2", async (t) => {
+test("parley check without a database ends with 2", async (t) => {
   const command = await commandLine(t);
   const nowhere = await command.run("check");
   assert.equal(nowhere.code, 2);

@@ -1,4 +1,4 @@
-// What of the image and of compose.yaml can be held without Docker, whose own reading of them is not tested here.
+// The image and compose.yaml, as far as they can be tested without Docker.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -32,7 +32,7 @@ async function imageEnv(): Promise<Record<string, string>> {
   return Object.fromEntries(pairs.map((pair) => pair.split("=", 2)));
 }
 
-/** What is copied out of the project, each with its place in the image. */
+/** Paths that are copied from the project, and where to in the image. */
 async function copies(): Promise<[from: string, to: string][]> {
   return (await valuesOf("COPY"))
     .filter((value) => !value.startsWith("--from"))
@@ -43,7 +43,7 @@ async function copies(): Promise<[from: string, to: string][]> {
     });
 }
 
-test("whatever the image copies is there and let through by .dockerignore, and nothing else is", async () => {
+test(".dockerignore lets through exactly the paths that the image copies", async () => {
   const copied = [...new Set((await copies()).map(([from]) => from))];
   for (const path of copied) assert.ok(existsSync(join(ROOT, path)), path);
   const lines = (await textOf(".dockerignore")).split("\n").filter((line) => line && !line.startsWith("#"));
@@ -52,7 +52,7 @@ test("whatever the image copies is there and let through by .dockerignore, and n
   assert.deepEqual(through.sort(), copied.sort());
 });
 
-test("the image is of Node 24, holds no development dependencies and runs as a user who is not root", async () => {
+test("the image has Node 24, no development dependencies and a user other than root", async () => {
   assert.deepEqual(
     (await valuesOf("FROM")).map((value) => value.split(" ")[0]),
     ["node:24-slim", "node:24-slim"],
@@ -60,10 +60,10 @@ test("the image is of Node 24, holds no development dependencies and runs as a u
   assert.ok((await valuesOf("RUN")).includes("npm ci --omit=dev --ignore-scripts"));
   const names = (await instructions()).map(({ name }) => name);
   assert.deepEqual(await valuesOf("USER"), ["node"]);
-  assert.ok(names.indexOf("USER") > names.lastIndexOf("COPY"), "what is copied stays root's");
+  assert.ok(names.indexOf("USER") > names.lastIndexOf("COPY"), "copied files belong to root");
 });
 
-test("the image's settings are known, and want nothing but the public address", async () => {
+test("the settings of the image are known, and only PARLEY_PUBLIC_URL is missing", async () => {
   const env = await imageEnv();
   assert.deepEqual(unknownSettings(env), []);
   assert.throws(() => readConfig(env), /PARLEY_PUBLIC_URL must be set if PARLEY_HOST is 0\.0\.0\.0/);
@@ -88,7 +88,7 @@ async function isHealthy(port: string): Promise<boolean> {
   }
 }
 
-test("the health check is green beside a server, and red without one", async (t) => {
+test("the health check succeeds with a running server only", async (t) => {
   const command = await commandLine(t);
   const port = command.env.PARLEY_PORT!;
   assert.equal(await isHealthy(port), false);
@@ -98,7 +98,7 @@ test("the health check is green beside a server, and red without one", async (t)
   assert.equal(await isHealthy(port), false);
 });
 
-test("what the image copies is enough to serve, and nothing is written beside it", async (t) => {
+test("the files of the image are enough to serve, and nothing is written to them", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "parley-image-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const app = join(folder, "app");
@@ -177,7 +177,7 @@ async function documentedEnv(): Promise<Record<string, string>> {
   }
 }
 
-test("compose.yaml with the .env of docs/scaling.md gives a node settings that it takes", async () => {
+test("compose.yaml with the .env of docs/scaling.md has valid settings", async () => {
   const { services, configs } = filledIn(await textOf("compose.yaml"), await documentedEnv());
   assert.deepEqual(Object.keys(services), ["parley", "postgres", "garage"]);
   const { parley, postgres, garage } = services as Record<"parley" | "postgres" | "garage", Service>;
@@ -209,7 +209,7 @@ test("compose.yaml with the .env of docs/scaling.md gives a node settings that i
   assert.equal(region, /^s3_region = "(.+)"$/m.exec(toml)![1]);
 });
 
-test("compose.yaml names nothing that it does not declare, and waits for what is healthy", async () => {
+test("compose.yaml declares all volumes and configs it uses, and waits for healthy services", async () => {
   const compose = filledIn(await textOf("compose.yaml"), await documentedEnv());
   for (const [name, service] of Object.entries(compose.services)) {
     for (const volume of service.volumes ?? []) assert.ok(volume.split(":")[0]! in compose.volumes, volume);
@@ -222,7 +222,7 @@ test("compose.yaml names nothing that it does not declare, and waits for what is
   }
 });
 
-test("compose.yaml says which secret is missing, and what to do", async () => {
+test("compose.yaml names a missing secret and the page that explains it", async () => {
   const text = await textOf("compose.yaml");
   const env = await documentedEnv();
   for (const name of Object.keys(env)) {

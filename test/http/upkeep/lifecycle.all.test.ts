@@ -8,16 +8,10 @@ import { createApp } from "../../../src/app.ts";
 import { startApp, startOn, testConfig, upload } from "../../support/app.ts";
 import { commandLine } from "../../support/command.ts";
 import { eventually, storedFiles } from "../../support/files-on-disk.ts";
-import { openSocket, readAnswer } from "../../support/raw-socket.ts";
+import { beginRequest, beginUpload, FORM_HEAD, FORM_TAIL, readAnswer } from "../../support/raw-socket.ts";
 import { attachment, aUser } from "../../support/rows.ts";
 
-test("a second server on the same data folder is refused, and the first goes on", async (t) => {
-  const server = await startApp(t);
-  await assert.rejects(createApp(server.config), /Another Parley serves this data folder/);
-  assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
-});
-
-test("a database newer than the code is refused, and is free again for the newer code", async (t) => {
+test("a database of a newer schema is refused and unlocked again", async (t) => {
   const config = await testConfig(t);
   await mkdir(config.dataFolder, { recursive: true });
   const path = join(config.dataFolder, "parley.db");
@@ -28,12 +22,12 @@ test("a database newer than the code is refused, and is free again for the newer
   await assert.rejects(createApp(config), /schema version 9999/);
 });
 
-test("the data folder is readable by its owner alone", async (t) => {
+test("only the owner can read the data folder", async (t) => {
   const { config } = await startApp(t);
   assert.equal((await stat(config.dataFolder)).mode & 0o777, 0o700);
 });
 
-test("a data folder that others may write to is told at the start", async (t) => {
+test("a start warns of a data folder that others may write to", async (t) => {
   const command = await commandLine(t);
   await mkdir(command.env.PARLEY_DATA!, { recursive: true });
   for (const [mode, isTold] of [
@@ -47,7 +41,7 @@ test("a data folder that others may write to is told at the start", async (t) =>
   }
 });
 
-test("what a crash left in the store is settled at start: live bytes stay, others go", async (t) => {
+test("a start keeps the files of live rows and erases others that a crash left", async (t) => {
   const config = await testConfig(t);
   const first = await createApp(config);
   await first.start();
@@ -66,7 +60,7 @@ test("what a crash left in the store is settled at start: live bytes stay, other
   assert.ok(await eventually(async () => (await storedFiles(config)).join() === expected.join()));
 });
 
-test("the log that a crash left is emptied at start, because it contains deleted data", async (t) => {
+test("a start empties the WAL that a crash left, because it contains deleted data", async (t) => {
   const config = await testConfig(t);
   const first = await createApp(config);
   await first.stop();
@@ -87,7 +81,7 @@ async function notes(app: { core: Awaited<ReturnType<typeof createApp>>["core"] 
   return "cnv_1";
 }
 
-test("links and data outlive a restart", async (t) => {
+test("file links work after a restart", async (t) => {
   const config = { ...(await testConfig(t)), publicUrl: "http://files.example" };
   const first = await startOn(t, config);
   const user = await first.user();
@@ -103,15 +97,12 @@ test("links and data outlive a restart", async (t) => {
   assert.equal(await response.text(), "x");
 });
 
-test("a stop lets a running upload end, and refuses new connections", async (t) => {
+test("a stop lets a running upload finish, and refuses new connections", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
-  const body = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nlate\r\n--b--\r\n';
-  const socket = await openSocket(server.url);
-  socket.write(
-    `POST /v1/attachments HTTP/1.1\r\nhost: x\r\nauthorization: ${user.headers.authorization}\r\n` +
-      `content-type: multipart/form-data; boundary=b\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 90)}`,
-  );
+  const body = `${FORM_HEAD}late${FORM_TAIL}`;
+  const socket = await beginUpload(server.url, user, { "content-length": body.length });
+  socket.write(body.slice(0, 90));
   assert.ok(await eventually(async () => server.app.core.uploadsUnderWay.has(user.id)));
   const stopped = server.app.stop();
   await assert.rejects(eventually(async () => (await fetch(`${server.url}/healthz`)).ok && false));
@@ -120,7 +111,7 @@ test("a stop lets a running upload end, and refuses new connections", async (t) 
   await stopped;
 });
 
-test("a stop does not wait for a sweep with much to do", async (t) => {
+test("a stop interrupts a long sweep", async (t) => {
   const config = await testConfig(t);
   const first = await createApp(config);
   await first.start();
@@ -133,13 +124,12 @@ test("a stop does not wait for a sweep with much to do", async (t) => {
   assert.ok((await storedFiles(config)).length > 1000, "the sweep was not interrupted");
 });
 
-test("a stop ends within its limit although a client stalls", async (t) => {
+test("a stop ends within its limit even if a client stalls", async (t) => {
   const server = await startApp(t, { shutdownTimeoutMs: 300 });
   const user = await server.user();
-  const socket = await openSocket(server.url);
-  socket.on("error", () => {});
-  socket.write(`POST /v1/contacts HTTP/1.1\r\nhost: x\r\nauthorization: ${user.headers.authorization}\r\n`);
-  socket.write("content-type: application/json\r\ncontent-length: 100\r\n\r\n{");
+  const type = { "content-type": "application/json", "content-length": 100 };
+  const socket = await beginRequest(server.url, "POST /v1/contacts", user, type);
+  socket.write("{");
   await new Promise((resolve) => setTimeout(resolve, 50));
   await server.app.stop();
   assert.equal(socket.destroyed || (await eventually(async () => socket.destroyed)), true);

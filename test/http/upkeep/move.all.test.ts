@@ -33,10 +33,10 @@ async function refused(command: CommandLine, args: string[], reason: RegExp): Pr
   const { code, stderr } = await command.run("move", ...args);
   assert.equal(code, 2, stderr);
   assert.match(stderr, reason);
-  assert.doesNotMatch(stderr, /\n {4}at /, "no stack for what a person can mend");
+  assert.doesNotMatch(stderr, /\n {4}at /, "no stack for an error that a person can fix");
 }
 
-test("a move says what it wants, and tears no data folder apart", async (t) => {
+test("parley move explains wrong targets, and never splits a data folder", async (t) => {
   const command = await stopped(t);
   const other = join(command.env.HOME!, "other");
   await refused(command, [], /--to-database URL, --to-store URL, or both/);
@@ -53,7 +53,7 @@ test("a move says what it wants, and tears no data folder apart", async (t) => {
   await refused(command, ["--to-database", other, "--to-store", other], /There is no Parley/);
 });
 
-test("a move has its target for itself also while a slow database makes the tables", async (t) => {
+test("a move locks its target even while a slow database creates the tables", async (t) => {
   const target = await emptyDatabase(t);
   const { promise: isSeen, resolve: go } = Promise.withResolvers<void>();
   const slowly = async (client: ClientBase) => {
@@ -68,7 +68,7 @@ test("a move has its target for itself also while a slow database makes the tabl
   assert.equal(await (await opening).claim("move"), true);
 });
 
-test("a move wants its source and its target for itself", async (t) => {
+test("a move needs exclusive use of its source and target", async (t) => {
   const command = await stopped(t);
   const target = await emptyDatabase(t);
   const server = await command.serve();
@@ -82,13 +82,13 @@ test("a move wants its source and its target for itself", async (t) => {
   t.after(() => alone.close());
   await assert.rejects(openPostgres(target), /A move of this database is under way/);
   await administer(target, `SELECT pg_terminate_backend(pid) ${LOCKS} AND mode = 'ExclusiveLock'`);
-  // What is asked while the connection is being lost may still hold, or fail with it.
+  // A claim during the loss of the connection may succeed or fail.
   const reason = () => alone.claim("move").then(() => "none", String);
   const told = async () => /others may have used it/.test(await reason());
   assert.ok(await eventually(told), await reason());
 });
 
-test("a database that was not filled to the end has no server, and takes nothing else", async (t) => {
+test("a database of an interrupted move serves nothing, and accepts no other move", async (t) => {
   const command = await stopped(t);
   const target = await emptyDatabase(t);
   const db = await openPostgres(target);
@@ -106,7 +106,7 @@ test("a database that was not filled to the end has no server, and takes nothing
   }
 });
 
-test("a database with rows is not added to, and rows that changed on the way are seen", async (t) => {
+test("a move refuses a database with rows, and notices changed rows", async (t) => {
   const command = await stopped(t);
   const target = await emptyDatabase(t);
   assert.equal((await command.run("move", "--to-database", target)).code, 0);
@@ -116,7 +116,7 @@ test("a database with rows is not added to, and rows that changed on the way are
   await refused(command, ["--to-database", target], /rows of contacts differ/);
 });
 
-test("a file that is missing is told, and all else moves", async (t) => {
+test("a move reports a missing file and moves everything else", async (t) => {
   const command = await stopped(t);
   const blobs = join(command.env.PARLEY_DATA!, "blobs");
   const [file] = (await readdir(blobs, { recursive: true })).filter((name) => /[0-9a-f]{32}$/.test(name));
@@ -130,7 +130,7 @@ test("a file that is missing is told, and all else moves", async (t) => {
   await command.serve();
 });
 
-test("a store that is away ends no move, and no row is without its bytes for it", async (t) => {
+test("a move does not complete without its store", async (t) => {
   const command = await stopped(t);
   Object.assign(command.env, {
     PARLEY_STORE: "s3://bucket?endpoint=http://127.0.0.1:9",
@@ -150,7 +150,7 @@ function plain(events: TestEvent[]): unknown[] {
   return JSON.parse(JSON.stringify(events), (key, value) => (key === "file_url" ? undefined : value));
 }
 
-test("what happens after a move is handed to webhooks, also where the last events went with their user; devices stay subscribed", async (t) => {
+test("webhooks and push subscriptions continue after a move, even if the last events were erased", async (t) => {
   const command = await stopped(t);
   Object.assign(command.env, { PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true", PARLEY_SECRET: SECRET });
   const token = (
@@ -198,7 +198,7 @@ test("what happens after a move is handed to webhooks, also where the last event
   }
 });
 
-test("events move with their numbers, those that have none get it, and the count goes on in both directions", async (t) => {
+test("events move with their numbers, which continue, in both directions", async (t) => {
   const command = await stopped(t);
   const token = (await command.run("token", "create", "admin")).stdout.trim();
   const admin: Person = { id: "", name: "admin", token, headers: { authorization: `Bearer ${token}` } };

@@ -1,4 +1,4 @@
-// A server on PostgreSQL whose database a newer release migrates: this one with one more migration.
+// A server on PostgreSQL whose database a newer release migrates: the current one with one more migration.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import pg from "pg";
@@ -14,7 +14,7 @@ const MIGRATIONS = readMigrations(new URL("../../../src/db/engines/postgres/migr
 /** It leaves old nodes neither what they read nor what they write. */
 const BREAKING = "ALTER TABLE contacts RENAME COLUMN body TO json; ALTER TABLE messages DROP COLUMN type";
 
-test("amid requests a server turns unready, refuses all with 503, ends its streams and says so in the log", async (t) => {
+test("a server whose database a newer release migrates turns unready, answers 503, ends its streams and logs it", async (t) => {
   const url = await testDatabase(t);
   const command = await commandLine(t, settingsOn(url));
   const server = await command.serve();

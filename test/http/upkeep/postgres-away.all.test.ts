@@ -1,4 +1,4 @@
-// What a server and its commands do where PostgreSQL is away, or hangs.
+// Servers and commands whose PostgreSQL is down or hangs.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { startProxy } from "../../support/engines/postgres-proxy.ts";
 
 const NOWHERE = "postgres://postgres@127.0.0.1:1/postgres";
 
-test("a command without its PostgreSQL names the setting, not its password, and ends", async (t) => {
+test("a command without PostgreSQL names the setting, not the password, and ends", async (t) => {
   const proxy = await startProxy(t, await testDatabase(t));
   proxy.stall(true);
   for (const url of [NOWHERE, "postgres://postgres@127.0.0.1:1/%zz", proxy.url]) {
@@ -26,7 +26,7 @@ test("a command without its PostgreSQL names the setting, not its password, and 
   }
 });
 
-test("a server that cannot open its files ends, although PostgreSQL is there", async (t) => {
+test("a server that cannot open its files ends", async (t) => {
   const command = await commandLine(t, settingsOn(await testDatabase(t)));
   const first = await command.serve();
   assert.equal(await first.stop(), 0);
@@ -35,7 +35,7 @@ test("a server that cannot open its files ends, although PostgreSQL is there", a
   assert.equal((await command.run("serve")).code, 2);
 });
 
-/** How long a stop may take, whatever the database does. */
+/** The longest time of a stop, in any state of the database. */
 const STOP_MS = 10_000;
 
 async function endsInTime(t: TestContext, server: { stop(): Promise<number | null> }): Promise<void> {
@@ -44,7 +44,7 @@ async function endsInTime(t: TestContext, server: { stop(): Promise<number | nul
   t.diagnostic("it ended in time");
 }
 
-test("a server whose PostgreSQL is away ends in time, and its log is short and without the password", async (t) => {
+test("a server whose PostgreSQL is down stops in time, with a short log without the password", async (t) => {
   const postgres = await startPostgres();
   t.after(() => postgres.remove());
   const command = await commandLine(t, settingsOn(postgres.url));
@@ -61,7 +61,7 @@ test("a server whose PostgreSQL is away ends in time, and its log is short and w
   assert.ok(!server.stderr().includes(PASSWORD));
 });
 
-test("a server whose PostgreSQL hangs ends in time, also amid requests", async (t) => {
+test("a server whose PostgreSQL hangs stops in time, even during requests", async (t) => {
   const proxy = await startProxy(t, await testDatabase(t));
   const command = await commandLine(t, settingsOn(proxy.url));
   const server = await command.serve();
@@ -75,7 +75,7 @@ test("a server whose PostgreSQL hangs ends in time, also amid requests", async (
   assert.ok([503, "cut"].includes(await asked));
 });
 
-test("a server whose PostgreSQL goes while it starts to stop ends once", async (t) => {
+test("a server whose PostgreSQL goes down during its stop ends normally", async (t) => {
   const postgres = await startPostgres();
   t.after(() => postgres.remove());
   const command = await commandLine(t, settingsOn(postgres.url));

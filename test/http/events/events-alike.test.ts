@@ -1,6 +1,6 @@
-// A change is rendered once for all of its recipients who wait for it: they are sent what each would have read.
+// Changes rendered once for all waiting recipients: each gets what a read would have returned.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { renderRows } from "../../../src/core/events/events.ts";
 import { EventHub, type Listener } from "../../../src/core/node/event-hub.ts";
 import type { Database } from "../../../src/db/database.ts";
@@ -11,82 +11,62 @@ import {
   isSameForAll,
   lastEvent,
 } from "../../../src/db/queries/events/events.ts";
-import { startApp, startOn, type TestApp, testConfig } from "../../support/app.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
+import { startApp, type TestApp } from "../../support/app.ts";
 import { allEvents, eventPage, listen, type TestEvent } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
-import { add, give, type Person, person, read, say, send } from "../../support/people.ts";
+import { onEachEngine } from "../../support/on-engines.ts";
+import { add, done, give, type Person, read, say, send, trio } from "../../support/people.ts";
 
 const ALL = 1000;
 
-async function start(t: TestContext, engine: string): Promise<TestApp> {
-  if (engine === "sqlite") return startApp(t);
-  const config = await testConfig(t);
-  return startOn(t, { ...config, databaseUrl: await testDatabase(t), secrets: ["s".repeat(32)] });
-}
-
-interface Group {
-  id: string;
-  conversation_id: string;
-}
-
-/** Ann's group, which Bob has joined and Cat left again, with events of all families. */
-async function busyGroup(server: TestApp): Promise<{ people: Person[]; group: Group }> {
-  const people = await Promise.all(["ann", "bob", "cat"].map((name) => person(server, name)));
-  const [ann, bob, cat] = people as [Person, Person, Person];
-  const body = { name: "Climbing", members: ["bob", "cat"] };
-  const group = await read<Group>(send(server, ann, "POST", "/v1/groups", body), 201);
-  for (const who of [bob, cat]) {
-    await add(server, who, "ann");
-    await read(send(server, who, "POST", `/v1/groups/${group.id}/join`), 200);
-  }
+/** Ann's group, which Bob has joined and Cat left, with events of all families. */
+async function busyGroup(server: TestApp) {
+  const { ann, bob, cat, id: groupId, conversation, group: groupPath } = await trio(server);
+  const people = [ann, bob, cat] as [Person, Person, Person];
+  const group = { id: groupId, conversation_id: conversation };
   const path = `/v1/conversations/${group.conversation_id}`;
   await read(send(server, bob, "PUT", path, { muted_until: 4_000_000_000 }), 200);
-  const conversation = group.conversation_id;
   const first = await say(server, ann, conversation, "Where?");
   // No reaction by somebody blocked: of this one Bob, who muted, is sent what all are.
   await say(server, ann, conversation, "Anyone?");
   await say(server, ann, conversation, "Bob, you know.", { mentions: [bob.id] });
   await read(send(server, ann, "PUT", `/v1/messages/${first}`, { text: "Where to?" }), 200);
   const reactions = `/v1/messages/${first}/reactions`;
-  for (const who of people) assert.equal((await send(server, who, "PUT", `${reactions}/x`)).status, 204);
-  assert.equal((await send(server, ann, "DELETE", `${reactions}/x`)).status, 204);
-  assert.equal((await send(server, bob, "PUT", "/v1/blocks/cat")).status, 204);
+  for (const who of people) await done(send(server, who, "PUT", `${reactions}/x`));
+  await done(send(server, ann, "DELETE", `${reactions}/x`));
+  await done(send(server, bob, "PUT", `/v1/blocks/${cat.name}`));
   await read(send(server, ann, "PUT", `/v1/messages/${first}`, { text: "Where shall we go?" }), 200);
   const gone = await say(server, bob, conversation, "No idea.");
-  assert.equal((await send(server, bob, "DELETE", `/v1/messages/${gone}`)).status, 204);
+  await done(send(server, bob, "DELETE", `/v1/messages/${gone}`));
   await give(server, cat, conversation, "map");
-  await read(send(server, ann, "PUT", `/v1/groups/${group.id}`, { name: "Hiking" }), 200);
-  assert.equal((await send(server, cat, "DELETE", `/v1/groups/${group.id}`)).status, 204);
+  await read(send(server, ann, "PUT", groupPath, { name: "Hiking" }), 200);
+  await done(send(server, cat, "DELETE", groupPath));
   await say(server, bob, conversation, "She left.");
   return { people, group };
 }
 
-for (const engine of ["sqlite", "postgres"]) {
-  test(`${engine}: a change is rendered for each recipient as their own list shows it`, async (t) => {
-    const server = await start(t, engine);
-    const { people } = await busyGroup(server);
-    const shown = new Map<string, TestEvent>();
-    assert.ok(await eventually(async () => !(await hasUnnumbered(server.app.core.db))));
-    for (const who of people) for (const event of await allEvents(server, who)) shown.set(event.id, event);
-    const rows = await eventsBehind(server.app.core.db, 0, ALL);
-    const shared = rows.filter(({ type }) => isSameForAll(type));
-    const { changes } = groupByChange(shared, shared.length + 1)!;
-    let partlySeen = 0;
-    const notified = new Set<boolean | undefined>();
-    for (const change of changes) {
-      const events = (await renderRows(server.app.core, change)).map(
-        ({ json }) => JSON.parse(json) as TestEvent,
-      );
-      for (const event of events) assert.deepEqual(event, shown.get(event.id));
-      const sizes = new Set(events.map(({ payload }) => Object.keys(payload).length));
-      if (sizes.size > 1) partlySeen++;
-      if (change[0]!.type === "message.created") for (const { notify } of events) notified.add(notify);
-    }
-    assert.ok(partlySeen > 0, "no change is seen by some only");
-    assert.deepEqual(notified, new Set([true, false]));
-  });
-}
+onEachEngine("events rendered once for all recipients equal what each would read", async (server) => {
+  const { people } = await busyGroup(server);
+  const shown = new Map<string, TestEvent>();
+  assert.ok(await eventually(async () => !(await hasUnnumbered(server.app.core.db))));
+  for (const who of people) for (const event of await allEvents(server, who)) shown.set(event.id, event);
+  const rows = await eventsBehind(server.app.core.db, 0, ALL);
+  const shared = rows.filter(({ type }) => isSameForAll(type));
+  const { changes } = groupByChange(shared, shared.length + 1)!;
+  let partlySeen = 0;
+  const notified = new Set<boolean | undefined>();
+  for (const change of changes) {
+    const events = (await renderRows(server.app.core, change)).map(
+      ({ json }) => JSON.parse(json) as TestEvent,
+    );
+    for (const event of events) assert.deepEqual(event, shown.get(event.id));
+    const sizes = new Set(events.map(({ payload }) => Object.keys(payload).length));
+    if (sizes.size > 1) partlySeen++;
+    if (change[0]!.type === "message.created") for (const { notify } of events) notified.add(notify);
+  }
+  assert.ok(partlySeen > 0, "no change is seen by some only");
+  assert.deepEqual(notified, new Set([true, false]));
+});
 
 const READS = new Set<unknown>(["all", "get", "allValues", "getValues"]);
 
@@ -106,18 +86,18 @@ function changedBefore(db: Database, turn: number, change: () => Promise<unknown
   return { db: between, isDone: () => reads > turn };
 }
 
-test("an edit while its message is rendered shows the new text to nobody who has blocked the sender", async (t) => {
+test("an edit during rendering shows the new text to nobody who has blocked the sender", async (t) => {
   const server = await startApp(t);
   const { core } = server.app;
   const { people, group } = await busyGroup(server);
-  const [ann, bob] = people as [Person, Person];
+  const [ann, bob] = people;
   for (const [sender, blocker] of [
     [ann, bob],
     [bob, ann],
   ] as const) {
     for (let turn = 0, isDone = true; isDone; turn++) {
       const id = await say(server, sender, group.conversation_id, "old");
-      assert.equal((await send(server, blocker, "PUT", `/v1/blocks/${sender.name}`)).status, 204);
+      await done(send(server, blocker, "PUT", `/v1/blocks/${sender.name}`));
       const rows = (await eventsBehind(core.db, 0, ALL)).filter(({ payload }) => payload.includes(id));
       const edit = () => read(send(server, sender, "PUT", `/v1/messages/${id}`, { text: "new" }), 200);
       const changed = changedBefore(core.db, turn, edit);
@@ -128,15 +108,15 @@ test("an edit while its message is rendered shows the new text to nobody who has
       assert.notEqual(shown(blocker), "new", `${turn}`);
       isDone = changed.isDone();
       assert.ok(isDone || turn > 0, "nothing was read");
-      assert.equal((await send(server, blocker, "DELETE", `/v1/blocks/${sender.name}`)).status, 204);
+      await done(send(server, blocker, "DELETE", `/v1/blocks/${sender.name}`));
     }
   }
 });
 
-test("streams that wait are sent what they ask for and may see, each event once and in order", async (t) => {
+test("waiting streams get the event types they ask for, each event once and in order", async (t) => {
   const server = await startApp(t);
   const { people, group } = await busyGroup(server);
-  const [ann, bob] = people as [Person, Person];
+  const [ann, bob] = people;
   const all = await listen(t, server, ann);
   const files = await listen(t, server, ann, { query: "?types=attachment.created" });
   const theirs = await listen(t, server, bob);
@@ -167,20 +147,20 @@ async function waitingListener(
 ) {
   const { core } = server.app;
   const { number } = await lastEvent(core.db, who.id);
-  const told = { sent: [] as string[], woken: [] as number[], ended: 0 };
+  const seen = { sent: [] as string[], woken: [] as number[], ended: 0 };
   let at = number - skipped;
   const hub = new EventHub();
   const listener: Listener = {
     userId: who.id,
     waitsAfter: () => at,
     send: (events, upTo) => {
-      told.sent.push(...events.map(({ type }) => type));
+      seen.sent.push(...events.map(({ type }) => type));
       at = upTo;
     },
-    wake: (upTo) => told.woken.push(upTo - number),
+    wake: (upTo) => seen.woken.push(upTo - number),
     sendTyping() {},
     isAllowed,
-    end: () => told.ended++,
+    end: () => seen.ended++,
   };
   await hub.add(core, listener);
   const look = () => hub.look(core, (change) => renderRows(core, change));
@@ -189,80 +169,80 @@ async function waitingListener(
   const read = () => {
     at++;
   };
-  return { told, look, read };
+  return { seen, look, read };
 }
 
-test("a stream reads itself what it cannot be handed as a whole, or after a gap", async (t) => {
+test("a stream reads events itself after a gap, or if there are too many or mixed ones", async (t) => {
   const server = await startApp(t);
   const { people, group } = await busyGroup(server);
-  const [ann] = people as [Person];
+  const [ann] = people;
   const next = await waitingListener(server, ann);
   const behind = await waitingListener(server, ann, { skipped: 1 });
   const revoked = await waitingListener(server, ann, { isAllowed: async () => false });
   await say(server, ann, group.conversation_id, "Hello");
   for (const { look } of [next, behind, revoked]) await look();
-  assert.deepEqual(next.told, { sent: ["message.created"], woken: [], ended: 0 });
-  assert.deepEqual(behind.told, { sent: [], woken: [1], ended: 0 });
-  assert.deepEqual([revoked.told.sent, revoked.told.woken], [[], []]);
-  assert.ok(revoked.told.ended > 0);
+  assert.deepEqual(next.seen, { sent: ["message.created"], woken: [], ended: 0 });
+  assert.deepEqual(behind.seen, { sent: [], woken: [1], ended: 0 });
+  assert.deepEqual([revoked.seen.sent, revoked.seen.woken], [[], []]);
+  assert.ok(revoked.seen.ended > 0);
   const slow = await waitingListener(server, ann);
   for (let i = 0; i < 11; i++) await say(server, ann, group.conversation_id, `Hello ${i}`);
   await slow.look();
-  assert.deepEqual(slow.told, { sent: [], woken: [11], ended: 0 }, "too many to wait for a slow client");
+  assert.deepEqual(slow.seen, { sent: [], woken: [11], ended: 0 }, "too many to wait for a slow client");
   const mixed = await waitingListener(server, ann);
   await say(server, ann, group.conversation_id, "Hello again");
   await add(server, ann, "bob");
   await mixed.look();
-  assert.deepEqual(mixed.told, { sent: [], woken: [2], ended: 0 });
+  assert.deepEqual(mixed.seen, { sent: [], woken: [2], ended: 0 });
 });
 
-test("a stream that has read ahead of the others is sent only what comes after that", async (t) => {
+test("a stream that has read ahead is sent later events only", async (t) => {
   const server = await startApp(t);
   const { people, group } = await busyGroup(server);
-  const [ann] = people as [Person];
+  const [ann] = people;
   const ahead = await waitingListener(server, ann, { skipped: -1 });
   await say(server, ann, group.conversation_id, "This it has read");
   await ahead.look();
-  assert.deepEqual(ahead.told, { sent: [], woken: [], ended: 0 });
+  assert.deepEqual(ahead.seen, { sent: [], woken: [], ended: 0 });
   const between = await waitingListener(server, ann, { skipped: -1 });
   await say(server, ann, group.conversation_id, "This, too");
   await send(server, ann, "PUT", `/v1/groups/${group.id}`, { name: "Sailing" });
   await say(server, ann, group.conversation_id, "But not this");
   await between.look();
   // Who renamed the group, and the group itself, which each member reads as their own.
-  assert.deepEqual(between.told, { sent: [], woken: [4], ended: 0 });
+  assert.deepEqual(between.seen, { sent: [], woken: [4], ended: 0 });
   const twice = await waitingListener(server, ann, { skipped: -1 });
   for (const text of ["One", "Two"]) await say(server, ann, group.conversation_id, text);
   await twice.look();
-  assert.deepEqual(twice.told, { sent: ["message.created"], woken: [], ended: 0 });
+  assert.deepEqual(twice.seen, { sent: ["message.created"], woken: [], ended: 0 });
 });
 
-test("two changes while a token is checked: the first is sent, the other read", async (t) => {
+test("of two changes during the check of a token, the first is sent and the other read", async (t) => {
   const server = await startApp(t);
   const { people, group } = await busyGroup(server);
-  const [ann] = people as [Person];
+  const [ann] = people;
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const stream = await waitingListener(server, ann, { isAllowed: () => promise });
   for (const text of ["One", "Two"]) {
     await say(server, ann, group.conversation_id, text);
     await stream.look();
   }
-  assert.deepEqual(stream.told, { sent: [], woken: [], ended: 0 });
+  assert.deepEqual(stream.seen, { sent: [], woken: [], ended: 0 });
   resolve(true);
-  assert.ok(await eventually(async () => stream.told.woken.length > 0));
-  assert.deepEqual(stream.told, { sent: ["message.created"], woken: [2], ended: 0 });
+  assert.ok(await eventually(async () => stream.seen.woken.length > 0));
+  assert.deepEqual(stream.seen, { sent: ["message.created"], woken: [2], ended: 0 });
 });
 
-test("a stream that reads by itself while its token is checked is not sent the same again", async (t) => {
+test("a stream that reads during the check of its token is not sent the same event again", async (t) => {
   const server = await startApp(t);
   const { people, group } = await busyGroup(server);
-  const [ann] = people as [Person];
+  const [ann] = people;
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const stream = await waitingListener(server, ann, { isAllowed: () => promise });
   await say(server, ann, group.conversation_id, "Hello");
   await stream.look();
   stream.read();
   resolve(true);
-  assert.ok(await eventually(async () => stream.told.woken.length > 0));
-  assert.deepEqual(stream.told, { sent: [], woken: [1], ended: 0 });
+  assert.ok(await eventually(async () => stream.seen.woken.length > 0));
+  assert.deepEqual(stream.seen, { sent: [], woken: [1], ended: 0 });
 });

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
 import { exportAudit } from "../../../src/core/record/audit-trail.ts";
-import { startOn, type TestApp, type TestUser, testConfig } from "../../support/app.ts";
+import type { TestApp, TestUser } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
-import { testDatabase } from "../../support/engines/postgres.ts";
+import { ENGINES, startOnEngine } from "../../support/on-engines.ts";
 
 interface Office {
   server: TestApp;
@@ -15,18 +15,12 @@ interface Office {
 
 /** A test on SQLite and on PostgreSQL, with a clock that stands still until it is moved. */
 function onEachEngine(name: string, run: (t: TestContext, office: Office) => Promise<void>): void {
-  const open = async (t: TestContext, databaseUrl?: string) => {
-    const time = { now: Date.UTC(2026, 0, 1) };
-    const config = {
-      ...(await testConfig(t)),
-      secrets: ["s".repeat(32)],
-      ...(databaseUrl && { databaseUrl }),
-    };
-    const server = await startOn(t, config, { clock: () => time.now });
-    await run(t, { server, admin: await server.user({ scopes: SCOPES }), time });
-  };
-  test(`${name} (SQLite)`, (t) => open(t));
-  test(`${name} (PostgreSQL)`, async (t) => open(t, await testDatabase(t)));
+  for (const engine of ENGINES)
+    test(`${name} (${engine})`, async (t) => {
+      const time = { now: Date.UTC(2026, 0, 1) };
+      const server = await startOnEngine(t, engine, {}, { clock: () => time.now });
+      await run(t, { server, admin: await server.user({ scopes: SCOPES }), time });
+    });
 }
 
 interface Entry {
@@ -61,7 +55,7 @@ async function fill({ server }: Office, count: number): Promise<void> {
   }
 }
 
-onEachEngine("entries are found by who did what to which object, and when", async (_t, office) => {
+onEachEngine("the audit trail is filtered by actor, object, action, time and words", async (_t, office) => {
   const { server, admin, time } = office;
   const ask = asker(server, admin);
   const ann = (await ask("POST", "/v1/users", { username: "ann" })).body.id as string;
@@ -100,7 +94,7 @@ onEachEngine("entries are found by who did what to which object, and when", asyn
     assert.deepEqual(await actions(office, query), expected, JSON.stringify(query));
 });
 
-onEachEngine("pages of a filter neither skip nor repeat an entry, in both directions", async (_t, office) => {
+onEachEngine("pages of the filtered audit trail neither skip nor repeat an entry", async (_t, office) => {
   const { server, admin } = office;
   const ask = asker(server, admin);
   for (let at = 0; at < 25; at++) {
@@ -129,7 +123,7 @@ onEachEngine("pages of a filter neither skip nor repeat an entry, in both direct
   assert.deepEqual(up.toReversed().flat(), all.slice(0, -1));
 });
 
-onEachEngine("one request looks at 20,000 entries, and its link goes on behind them", async (_t, office) => {
+onEachEngine("one request scans 20,000 audit entries, and its link continues", async (_t, office) => {
   const { server, admin } = office;
   await fill(office, 20_100);
   const rare = { actions: "user.created" };
@@ -143,7 +137,7 @@ onEachEngine("one request looks at 20,000 entries, and its link goes on behind t
   );
 });
 
-onEachEngine("an export has the entries that match, oldest first", async (_t, office) => {
+onEachEngine("a filtered export of the audit trail is oldest first", async (_t, office) => {
   const { server, admin, time } = office;
   const ask = asker(server, admin);
   time.now += 1000;
@@ -164,7 +158,7 @@ onEachEngine("an export has the entries that match, oldest first", async (_t, of
   assert.deepEqual(await read(`created_from=${start + 1}&created_before=${start + 2}&q=ann`), ["ann"]);
 });
 
-onEachEngine("an export whose client has gone ends also where nothing matches", async (_t, office) => {
+onEachEngine("an export without matches ends if its client disconnects", async (_t, office) => {
   await fill(office, 1200);
   const { core } = office.server.app;
   let asked = 0;
@@ -172,7 +166,7 @@ onEachEngine("an export whose client has gone ends also where nothing matches", 
   assert.equal(asked, 2);
 });
 
-onEachEngine("a filter that cannot match anything is refused", async (_t, { server, admin }) => {
+onEachEngine("a malformed filter of the audit trail is 400", async (_t, { server, admin }) => {
   const ask = asker(server, admin);
   for (const [name, value] of [
     ["actor_id", "usr_x"],

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
-import { createFirstUser } from "../../../src/core/people/users.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig, upload } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
 import { commandLine, tokenOf } from "../../support/command.ts";
@@ -54,7 +53,7 @@ async function fill(server: TestApp, count: number): Promise<void> {
   }
 }
 
-test("the trail tells who did what with which token, and of what nobody's token did", async (t) => {
+test("audit entries have actor, token, object and details", async (t) => {
   const server = await startApp(t, {}, { clock: () => Date.UTC(2026, 0, 1) });
   const admin = await server.user({ scopes: SCOPES });
   const ask = asker(server, admin);
@@ -93,38 +92,7 @@ test("the trail tells who did what with which token, and of what nobody's token 
   }
 });
 
-test("the first user and its token are in the trail", async (t) => {
-  const server = await startApp(t);
-  const token = (await createFirstUser(server.app.core))!;
-  const admin = { id: "", token, headers: { authorization: `Bearer ${token}` } };
-  const told = await exported(server, admin);
-  assert.deepEqual(
-    told.map(({ action, actor_id, token_id }) => [action, actor_id, token_id]),
-    [
-      ["user.created", null, null],
-      ["token.created", null, null],
-    ],
-  );
-  assert.deepEqual(told[1]!.details!.scopes, SCOPES);
-});
-
-test("pages of the trail walk both ways, and nobody can write to it", async (t) => {
-  const server = await startApp(t);
-  const admin = await server.user({ scopes: SCOPES });
-  const ask = asker(server, admin);
-  await fill(server, 5);
-  const all = await page(server, admin);
-  assert.equal(all.length, 7);
-  const ids = (entries: Entry[]) => entries.map(({ id }) => id);
-  assert.deepEqual(ids(all), ids(all).sort().reverse());
-  assert.deepEqual(await page(server, admin, `limit=3&starting_after=${all[2]!.id}`), all.slice(3, 6));
-  assert.deepEqual(await page(server, admin, `limit=2&ending_before=${all[3]!.id}`), all.slice(1, 3));
-  assert.equal((await ask("GET", "/v1/audit?starting_after=aud_x")).status, 400);
-  for (const method of ["POST", "PUT", "DELETE"])
-    assert.equal((await ask(method, "/v1/audit")).status, 405, method);
-});
-
-test("with a type of lines the whole trail comes, oldest first, and equals the pages", async (t) => {
+test("Accept: application/jsonl exports the whole audit trail, oldest first", async (t) => {
   const server = await startApp(t);
   const admin = await server.user({ scopes: SCOPES });
   await fill(server, 1498);
@@ -149,7 +117,7 @@ test("with a type of lines the whole trail comes, oldest first, and equals the p
   assert.equal(await head.text(), "");
 });
 
-test("of an export that nobody reads no more is read from the database than fits on its way", async (t) => {
+test("an export that nobody reads stops reading the database", async (t) => {
   const server = await startApp(t);
   const admin = await server.user({ scopes: SCOPES });
   const count = 100_000;
@@ -192,7 +160,7 @@ async function afterDownloads(
   return (await exported(second, admin)).filter(({ action }) => action === "attachment.downloaded");
 }
 
-test("downloads by link are counted by file and address, also those of the last moment", async (t) => {
+test("downloads by link are counted per file and address, even right before a stop", async (t) => {
   const told = await afterDownloads(t, async (_, link) => {
     for (const range of [undefined, "bytes=0-1", "bytes=2-"]) {
       const response = await fetch(link, { headers: range === undefined ? {} : { range } });
@@ -212,19 +180,17 @@ test("downloads by link are counted by file and address, also those of the last 
   }
 });
 
-test("the address is what a trusted proxy tells, where that is one", async (t) => {
+test("the address of a download is that given by a trusted proxy", async (t) => {
   const told = await afterDownloads(
     t,
     async (_, link) => {
       for (const address of [
-        ...[
-          "192.0.2.1",
-          "192.0.2.1:443",
-          "::ffff:192.0.2.1",
-          "[::1]:80",
-          "[2001:DB8::1]:443",
-          "fe80::1%zone",
-        ],
+        "192.0.2.1",
+        "192.0.2.1:443",
+        "::ffff:192.0.2.1",
+        "[::1]:80",
+        "[2001:DB8::1]:443",
+        "fe80::1%zone",
         ...["nobody", "<b>", "7", "x".repeat(8000), `fe80::1%${"z".repeat(8000)}`],
       ]) {
         const response = await fetch(link, { headers: { "x-forwarded-for": address } });
@@ -242,7 +208,7 @@ test("the address is what a trusted proxy tells, where that is one", async (t) =
   assert.deepEqual(counts, { "192.0.2.1": 3, "::1": 1, "2001:db8::1": 1, "fe80::1": 2, "127.0.0.1": 4 });
 });
 
-test("what is no download by link is not counted: by token, HEAD, 304, 308, 403, 416", async (t) => {
+test("requests other than downloads by link are not counted: by token, HEAD, 304, 308, 403, 416", async (t) => {
   const told = await afterDownloads(t, async (_, link, user) => {
     const ask = async (address: string, status: number, init: RequestInit = {}) => {
       const response = await fetch(address, { redirect: "manual", ...init });
@@ -263,18 +229,7 @@ test("what is no download by link is not counted: by token, HEAD, 304, 308, 403,
   assert.deepEqual(told, []);
 });
 
-test("a download is in the trail of a running server soon", async (t) => {
-  const server = await startApp(t);
-  const admin = await server.user({ scopes: SCOPES });
-  const uploaded = await upload(server.url, admin, new File(["hello"], "a.txt"));
-  const { id, file_url } = (await uploaded.json()) as { id: string; file_url: string };
-  await (await fetch(file_url)).arrayBuffer();
-  assert.ok(await eventually(async () => (await page(server, admin))[0]!.action === "attachment.downloaded"));
-  const [told] = await page(server, admin);
-  assert.deepEqual([told!.object_id, told!.details], [id, { address: "127.0.0.1", count: 1 }]);
-});
-
-test("lines are erased when their days are over, and kept for ever where there are none", async (t) => {
+test("audit entries are erased after auditDays, and kept forever with 0", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const clock = () => now;
   const config = await testConfig(t);
@@ -296,7 +251,7 @@ test("lines are erased when their days are over, and kept for ever where there a
   }
 });
 
-test("parley audit prints the trail beside a running server, with what the command line did", async (t) => {
+test("parley audit prints the trail, with its filters, while the server runs", async (t) => {
   const command = await commandLine(t);
   const served = await command.serve();
   const added = JSON.parse((await command.run("user", "add", "zoë", "--json")).stdout);
@@ -309,10 +264,10 @@ test("parley audit prints the trail beside a running server, with what the comma
   const told = lines(stdout);
   assert.deepEqual(
     told.map(({ action, actor_id }) => [action, actor_id]),
-    [
-      ...["user.created", "token.created", "user.created", "token.created", "token.revoked"],
-      ...["token.created", "token.revoked", "user.deleted"],
-    ].map((action) => [action, null]),
+    `user.created token.created user.created token.created token.revoked token.created token.revoked
+  user.deleted`
+      .split(/\s+/)
+      .map((action) => [action, null]),
   );
   assert.deepEqual([told[2]!.object_id, told[2]!.details], [added.id, { username: "zoë" }]);
   assert.equal(told[4]!.object_id, made.id);
@@ -333,7 +288,7 @@ test("parley audit prints the trail beside a running server, with what the comma
   assert.deepEqual(await found("--actor", "admin"), []);
   assert.deepEqual(await found("--before", "2026-01-01T00:00Z"), []);
   assert.equal((await found("--from", "2026-01-01")).length, told.length);
-  // Whatever the zone of the computer is.
+  // In any time zone of the computer.
   const hour = new Date(told.at(-1)!.created_at * 1000 + 3_600_000).toISOString().slice(0, 16);
   command.env.TZ = "Asia/Tokyo";
   assert.deepEqual(await found("--from", hour), []);

@@ -1,4 +1,4 @@
-// The same request again, with its Idempotency-Key, gives the first answer and does nothing.
+// Idempotency-Key: a repeated request returns the first answer and changes nothing.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { sql } from "../../../src/db/sql.ts";
@@ -17,7 +17,7 @@ import {
   send,
   used,
 } from "../../support/people.ts";
-import { openSocket } from "../../support/raw-socket.ts";
+import { beginUpload, FORM_HEAD } from "../../support/raw-socket.ts";
 
 const DAY_MS = 24 * 3600_000;
 const KEY = "11111111-2222";
@@ -72,7 +72,7 @@ async function answersAgain(here: TestApp, there: () => Promise<TestApp>): Promi
   const small = await made(give(here, ann, { key: "small" }), false);
   const file = await made(give(here, ann, large), false);
   const other = await there();
-  // Addresses of files are those of whoever is asked.
+  // Addresses of files name the node that is asked.
   const asThere = (shown: object) => JSON.parse(JSON.stringify(shown).replace(here.url, other.url));
   assert.deepEqual(await made(create(other, ann, "bob"), true), contact);
   assert.deepEqual(await made(give(other, ann, { key: "small" }), true), asThere(small));
@@ -87,7 +87,7 @@ async function nodeConfig(t: TestContext) {
 
 const parts = { clock: () => Date.UTC(2026, 0, 1) };
 
-test("after a restart the same request gives the first answer", async (t) => {
+test("a replay after a restart returns the first answer", async (t) => {
   const config = await nodeConfig(t);
   const server = await startOn(t, config, parts);
   await answersAgain(server, async () => {
@@ -97,7 +97,7 @@ test("after a restart the same request gives the first answer", async (t) => {
   assert.ok(await eventually(async () => (await storedFiles(config)).length === 1));
 });
 
-test("on another node the same request gives the first answer", async (t) => {
+test("a replay on another node returns the first answer", async (t) => {
   const databaseUrl = await testDatabase(t);
   const here = await nodeConfig(t);
   const there = await nodeConfig(t);
@@ -108,7 +108,7 @@ test("on another node the same request gives the first answer", async (t) => {
   assert.ok(await eventually(async () => (await storedFiles(there)).length === 0));
 });
 
-test("a form and JSON of the same fields, in any order, are the same request; other fields are 422", async (t) => {
+test("a form and JSON of the same fields are the same request, other fields are 422", async (t) => {
   const server = await startApp(t);
   const ann = await person(server, "ann");
   const first = await made(create(server, ann, "bob"), false);
@@ -137,16 +137,7 @@ test("a form and JSON of the same fields, in any order, are the same request; ot
   assert.deepEqual(await filesOf(server, ann), []);
 });
 
-test("a key is its user's own", async (t) => {
-  const server = await startApp(t);
-  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
-  const hers = await made(create(server, ann, "cyd"), false);
-  const his = await made(create(server, bob, "cyd"), false);
-  assert.notEqual(his.id, hers.id);
-  assert.deepEqual(await made(create(server, ann, "cyd"), true), hers);
-});
-
-test("after 24 hours the key is a new one, and the sweep of the next start forgets it", async (t) => {
+test("an Idempotency-Key expires after 24 hours, and the next start erases it", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const config = await testConfig(t);
   const before = await startOn(t, config, { clock: () => now });
@@ -168,7 +159,7 @@ test("after 24 hours the key is a new one, and the sweep of the next start forge
   assert.deepEqual(await made(create(server, ann, "bob"), true), again);
 });
 
-test("a failure is not kept: the same request may succeed later", async (t) => {
+test("a failed request does not use up its Idempotency-Key", async (t) => {
   const server = await startApp(t);
   const ann = await person(server, "ann");
   const there = await add(server, ann, "bob");
@@ -185,7 +176,7 @@ test("a failure is not kept: the same request may succeed later", async (t) => {
 
 // A file that is kept in the database, and one that is kept in the store.
 for (const size of [1000, 50_000]) {
-  test(`an upload of ${size} bytes again leaves no second file, and another one with its key nothing`, async (t) => {
+  test(`a replay of an upload of ${size} bytes leaves one file, and another upload with its key is 422`, async (t) => {
     const server = await startApp(t);
     const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
     const { conversation_id } = await add(server, ann, "bob");
@@ -215,7 +206,7 @@ for (const size of [1000, 50_000]) {
   });
 }
 
-test("a retry answers as the first request did while there is no room, and 404 once its file is gone", async (t) => {
+test("a replay of an upload succeeds with a full quota, and is 404 once the file is deleted", async (t) => {
   const server = await startApp(t, { userQuotaBytes: 1000 });
   const ann = await person(server, "ann");
   const toBob = await add(server, ann, "bob");
@@ -239,22 +230,18 @@ test("a retry answers as the first request did while there is no room, and 404 o
   assert.deepEqual(await server.app.core.db.all(sql`SELECT 1 AS one FROM reservations`), []);
 });
 
-test("while the first request is under way the same one is 409, and when it is broken off it may be made again", async (t) => {
+test("a request with the key of a running one is 409, and may be repeated if that one is aborted", async (t) => {
   const server = await startApp(t);
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
-  const socket = await openSocket(server.url);
-  socket.write(
-    `POST /v1/attachments HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${ann.token}\r\n` +
-      `content-type: multipart/form-data; boundary=b\r\ncontent-length: 1000\r\nidempotency-key: ${KEY}\r\n\r\n` +
-      '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\nbeginning',
-  );
+  const socket = await beginUpload(server.url, ann, { "content-length": 1000, ...withKey(KEY) });
+  socket.write(`${FORM_HEAD}beginning`);
   const { keysUnderWay } = server.app.core;
   assert.ok(await eventually(async () => keysUnderWay.size === 1));
   assert.equal(await code(give(server, ann), 409), "idempotency_in_progress");
   assert.equal(
     await code(create(server, ann, "bob"), 409),
     "idempotency_in_progress",
-    "whatever it asks for",
+    "for another operation, too",
   );
   await made(give(server, ann, { key: "another" }), false);
   await made(give(server, bob), false);
@@ -264,7 +251,7 @@ test("while the first request is under way the same one is 409, and when it is b
   assert.equal((await filesOf(server, ann)).length, 2);
 });
 
-test("a malformed key is 400, and only a POST has one", async (t) => {
+test("a malformed Idempotency-Key is 400 for POST, and ignored otherwise", async (t) => {
   const server = await startApp(t);
   const ann = await person(server, "ann");
   for (const key of ["", "two words", "x".repeat(256), "\u00e9", "a\tb"]) {

@@ -1,4 +1,4 @@
-// A request whose first answer was lost before an upgrade is retried after it: the key still has its result.
+// Retries across an upgrade: the Idempotency-Key still returns the first result.
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { type TestContext, test } from "node:test";
@@ -68,7 +68,7 @@ async function upgraded(t: TestContext) {
   return { server, withKey };
 }
 
-test("a replay after the upgrade gets the contact that was created before", async (t) => {
+test("a replay after an upgrade returns the contact created before", async (t) => {
   const { server, withKey } = await upgraded(t);
   const retry = (name: string) =>
     send(server, withKey("the-contact"), "POST", "/v1/contacts", fieldsOf(name));
@@ -78,7 +78,7 @@ test("a replay after the upgrade gets the contact that was created before", asyn
   assert.equal(await code(retry("cyd"), 422), "idempotency_key_reused");
 });
 
-test("a replay after the upgrade gets the file that was uploaded before, and 404 once it is deleted", async (t) => {
+test("a replay after an upgrade returns the file uploaded before, and is 404 once it is deleted", async (t) => {
   const { server, withKey } = await upgraded(t);
   const user = withKey("the-file");
   const retry = () => upload(server.url, user, new File(["text"], "a.txt", { type: "text/plain" }));

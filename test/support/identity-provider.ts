@@ -81,16 +81,3 @@ export function signJwt({ kid, alg, privateKey }: SigningKey, claims: object, he
   const signature = sign(hash, Buffer.from(text), { key: privateKey, dsaEncoding: "ieee-p1363" });
   return `${text}.${signature.toString("base64url")}`;
 }
-
-/** Asks a server for the user of a token that the key signs, with these claims and this header beside those that it must have. */
-export async function askWithJwt(
-  url: string,
-  key: SigningKey,
-  claims: object,
-  header: object = {},
-): Promise<[status: number, body: Record<string, unknown>]> {
-  const exp = Math.floor(Date.now() / 1000) + 600;
-  const token = signJwt(key, { iss: ISSUER, aud: AUDIENCE, exp, ...claims }, header);
-  const answer = await fetch(`${url}/v1/me`, { headers: { authorization: `Bearer ${token}` } });
-  return [answer.status, (await answer.json()) as Record<string, unknown>];
-}

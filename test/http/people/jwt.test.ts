@@ -9,6 +9,7 @@ import { startOn, type TestApp, testConfig } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
 import { testDatabase } from "../../support/engines/postgres.ts";
 import { listen } from "../../support/event-stream.ts";
+import { eventually } from "../../support/files-on-disk.ts";
 import {
   AUDIENCE,
   ISSUER,
@@ -68,9 +69,9 @@ async function idOf(response: Response): Promise<string> {
   return ((await response.json()) as { id: string }).id;
 }
 
-async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
-}
+/** Types of tokens that providers sign for other purposes (RFC 8725, section 3.11; RFC 9068). */
+const OTHER_TYPES = "secevent+jwt dpop+jwt logout+jwt application/logout+jwt JWS xJWT JWTx".split(" ");
+const ACCESS_TYPES = ["JWT", "jwt", "at+jwt", "AT+JWT", "application/jwt", "application/at+jwt", undefined];
 
 for (const alg of ["RS256", "ES256", "EdDSA"] as const) {
   test(`a token signed with ${alg} creates its user on first use`, async (t) => {
@@ -101,8 +102,8 @@ test("tokens of Parley still work if JWT is configured", async (t) => {
   assert.equal(provider.asked, 0);
 });
 
-test("an invalid signed token is 401 invalid_token, and the detail names the claim", async (t) => {
-  const { get, claims } = await start(t);
+test("an invalid signed token is 401 invalid_token with a reason, and creates no user", async (t) => {
+  const { server, get, claims } = await start(t);
   const seconds = NOW / SECOND;
   const stranger = makeKey("ES256", "first");
   const publicKey = first.publicKey.export({ type: "spki", format: "pem" });
@@ -134,6 +135,11 @@ test("an invalid signed token is 401 invalid_token, and the detail names the cla
     [`${none}.AAAA`, /algorithm/],
     [`${none}.`, /malformed/],
     ["a.b.c", /malformed/],
+    [signJwt(first, claims({ sub: "\u200b", preferred_username: "\u200b" })), /at least one of them visible/],
+    ...[...OTHER_TYPES, "", 1, null, ["JWT"]].map((typ): [string, RegExp] => [
+      signJwt(first, claims(), { typ }),
+      /type \(typ\) must be JWT, at\+jwt or missing/,
+    ]),
   ];
   for (const [token, detail] of cases) {
     const response = await get(token);
@@ -142,6 +148,9 @@ test("an invalid signed token is 401 invalid_token, and the detail names the cla
     assert.match(body.detail, detail);
     assert.equal(response.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
   }
+  assert.deepEqual(await server.app.core.db.all(sql`SELECT id FROM users`), []);
+  for (const typ of ACCESS_TYPES)
+    assert.equal((await get(signJwt(first, claims(), { typ }))).status, 200, `${typ}`);
 });
 
 test("a signed token may be off by 60 seconds of clock skew, and no more", async (t) => {
@@ -165,6 +174,7 @@ test("the username is preferred_username if it is valid, otherwise sub", async (
     [{ sub: "no-name", preferred_username: undefined }, "no-name"],
     [{ sub: "spaces", preferred_username: " ada " }, "spaces"],
     [{ sub: "number", preferred_username: 7 }, "number"],
+    [{ sub: "invisible", preferred_username: "\u200b\u2800" }, "invisible"],
     [{ sub: "7", preferred_username: "Grace Hopper" }, "Grace Hopper"],
   ];
   for (const [more, expected] of cases) {
@@ -299,7 +309,7 @@ test("the key set is refreshed in the background after ten minutes", async (t) =
   assert.equal(provider.asked, 1);
   clock.now += 1;
   assert.equal((await get(token)).status, 200);
-  await eventually(async () => (await get(token)).status === 401);
+  assert.ok(await eventually(async () => (await get(token)).status === 401));
   assert.equal(provider.asked, 2);
 });
 
@@ -385,6 +395,6 @@ test("a damaged key set keeps the keys that were fetched before", async (t) => {
   clock.now += 10 * MINUTE;
   const exp = clock.now / SECOND + 600;
   assert.equal(await status({ jti: "2", exp }), 200);
-  await eventually(() => provider.asked === 2);
+  assert.ok(await eventually(async () => provider.asked === 2));
   assert.equal(await status({ jti: "3", exp }), 200);
 });

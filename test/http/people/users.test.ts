@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
+import { createUser } from "../../../src/core/people/users.ts";
 import { sharedApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { asker } from "../../support/asker.ts";
 import { assertHas, refusals, row, scenarios } from "../../support/scenarios.ts";
 
+const INVISIBLE = "\u200b;\u200b\u200d\u2060;\u2800;\u3164;\u00ad;\u200b\ufeff\u200b;\u{e0041}".split(";");
 const NOBODY = "usr_00000000000000000000000000";
 const open = sharedApp();
 let scenes = 0;
@@ -97,7 +99,30 @@ scenarios(open, office, [
     [{ username: "x", display_name: 1 }, "display_name"],
     [{ username: "x", avatar_url: "javascript:1" }, "avatar_url"],
   ]),
+  ...["POST /v1/users", "POST /v1/contacts"].flatMap((line) =>
+    refusals(
+      line,
+      400,
+      "invalid_parameter",
+      INVISIBLE.map((username) => [
+        { username, phone_number: "555" },
+        "username",
+        /at least one of them visible/,
+      ]),
+    ),
+  ),
 ]);
+
+test("an existing user with an invisible name is found by it", async () => {
+  const server = await open();
+  const ask = asker(server, await server.user({ scopes: SCOPES }));
+  for (const username of INVISIBLE) {
+    const { id } = await createUser(server.app.core, null, { username });
+    const query = `username=${encodeURIComponent(username)}`;
+    assertHas((await ask("GET", `/v1/users?${query}`)).body, { data: [{ id }] });
+    assert.equal((await ask("GET", `/v1/contacts?${query}`)).status, 200);
+  }
+});
 
 test("an erased user is refused at once, is gone, and leaves the username free", async () => {
   const server = await open();

@@ -1,16 +1,14 @@
-// What the group model (../visibility/group-model.test.ts) does not reach: limits, links, open streams, what is erased.
+// What the group model (../visibility/group-model.test.ts) does not reach: limits, links, open streams, erasing.
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { test } from "node:test";
 import { deleteUser } from "../../../src/core/people/users.ts";
 import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { startApp, type TestApp } from "../../support/app.ts";
-import { allEvents, listen } from "../../support/event-stream.ts";
+import { allEvents, listen, openStream } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { onEachEngine } from "../../support/on-engines.ts";
 import { add, code, done, give, type Person, person, read, say, send, trio } from "../../support/people.ts";
-import { openSocket } from "../../support/raw-socket.ts";
 
 type Trio = Awaited<ReturnType<typeof trio>>;
 
@@ -19,16 +17,6 @@ async function removeBob(server: TestApp, { ann, bob, group }: Trio): Promise<vo
   const { data } = await read<{ data: { id: string; user_id: string }[] }>(members, 200);
   const { id } = data.find(({ user_id }) => user_id === bob.id)!;
   await done(send(server, ann, "DELETE", `${group}/members/${id}`));
-}
-
-/** A stream that is read only when the test does. */
-async function openStream(server: TestApp, { headers }: Person) {
-  const socket = await openSocket(server.url);
-  const lines = ["GET /v1/events HTTP/1.0", "host: x", `authorization: ${headers.authorization}`];
-  socket.write(`${[...lines, "accept: text/event-stream"].join("\r\n")}\r\n\r\n`);
-  await once(socket, "readable");
-  socket.pause();
-  return socket;
 }
 
 /** The longest text that a message may have, in bytes. */
@@ -96,18 +84,15 @@ onEachEngine("a link to a file of a group ends when its user no longer sees the 
   assert.equal(await status(cats), 404);
 });
 
-onEachEngine(
-  "the eraser keeps the departure of a member who left, but not of an erased user",
-  async (server) => {
-    const { bob, cat, group } = await trio(server);
-    const { core } = server.app;
-    await deleteUser(core, null, bob.id);
-    await done(send(server, cat, "DELETE", group));
-    assert.ok(await eventually(async () => !(await hasRemains(core.db))));
-    const kept = await core.db.allValues(sql<[string]>`SELECT user_id FROM departures`);
-    assert.deepEqual(kept, [[cat.id]]);
-  },
-);
+onEachEngine("the eraser keeps departures of members who left, not of erased users", async (server) => {
+  const { bob, cat, group } = await trio(server);
+  const { core } = server.app;
+  await deleteUser(core, null, bob.id);
+  await done(send(server, cat, "DELETE", group));
+  assert.ok(await eventually(async () => !(await hasRemains(core.db))));
+  const kept = await core.db.allValues(sql<[string]>`SELECT user_id FROM departures`);
+  assert.deepEqual(kept, [[cat.id]]);
+});
 
 test("maxMembers counts members and invitations of a group, each name once", async (t) => {
   const server = await startApp(t, { maxMembers: 3 });

@@ -8,7 +8,7 @@ import type { Counts } from "../../support/engines/postgres-proxy.ts";
 import { add, type Person, person, send } from "../../support/people.ts";
 
 /** Names of one length, by what their users are to the inviter. */
-const KINDS = ["contact", "knowing", "unknown", "blocker", "exclude", "nobody1", "decline"];
+const KINDS = "contact knowing unknown blocker exclude nobody1 decline".split(" ");
 /** Change with each request. */
 const PASSING = /^(?:date|request-id|location|etag|ratelimit)$/;
 

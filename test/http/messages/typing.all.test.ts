@@ -15,64 +15,58 @@ import { add, code, done, type Person, person, read, say, send } from "../../sup
 import { openSocket } from "../../support/raw-socket.ts";
 import { onEachEngine, PAUSE_MS, pair, post, settle, trio, type, typists } from "./typing.ts";
 
-onEachEngine(
-  "typing reaches the streams of the other members in a frame without an id",
-  async (t, places, time) => {
-    const [here, there] = places;
-    const { ann, bob, conversation } = await pair(here);
-    time.now += 400;
-    const [anns, bobs] = [await listen(t, there, ann), await listen(t, there, bob)];
-    const socket = await openSocket(there.url);
-    socket.write(
-      `GET /v1/events?types=typing HTTP/1.1\r\nhost: x\r\nauthorization: ${bob.headers.authorization}\r\naccept: text/event-stream\r\n\r\n`,
-    );
-    let text = "";
-    socket.on("data", (chunk) => {
-      text += chunk;
-    });
-    assert.ok(await eventually(async () => text.endsWith(": listening\n\n")));
-    text = "";
-    await type(here, ann, conversation);
-    const [event] = await bobs.wait(1);
-    // 6 seconds after that time, in whole seconds, rounded up.
-    const expires_at = Date.UTC(2030, 0, 1) / 1000 + 7;
-    const payload = { conversation_id: conversation, user_id: ann.id, expires_at };
-    assert.deepEqual(event as object, { type: "typing", conversation_id: conversation, payload });
-    assert.ok(await eventually(async () => text !== ""));
-    assert.equal(text, `event: typing\ndata: ${JSON.stringify(event)}\n\n`);
-    socket.destroy();
-    await settle(here, ann, conversation, [anns, bobs]);
-    const typed = [...anns.events, ...bobs.events].filter(({ type }) => type === "typing");
-    assert.equal(typed.length, 1, "the typist gets none");
-  },
-);
+onEachEngine("typing reaches streams of other members, without an event id", async (t, places, time) => {
+  const [here, there] = places;
+  const { ann, bob, conversation } = await pair(here);
+  time.now += 400;
+  const [anns, bobs] = [await listen(t, there, ann), await listen(t, there, bob)];
+  const socket = await openSocket(there.url);
+  socket.write(
+    `GET /v1/events?types=typing HTTP/1.1\r\nhost: x\r\nauthorization: ${bob.headers.authorization}\r\naccept: text/event-stream\r\n\r\n`,
+  );
+  let text = "";
+  socket.on("data", (chunk) => {
+    text += chunk;
+  });
+  assert.ok(await eventually(async () => text.endsWith(": listening\n\n")));
+  text = "";
+  await type(here, ann, conversation);
+  const [event] = await bobs.wait(1);
+  // 6 seconds after that time, in whole seconds, rounded up.
+  const expires_at = Date.UTC(2030, 0, 1) / 1000 + 7;
+  const payload = { conversation_id: conversation, user_id: ann.id, expires_at };
+  assert.deepEqual(event as object, { type: "typing", conversation_id: conversation, payload });
+  assert.ok(await eventually(async () => text !== ""));
+  assert.equal(text, `event: typing\ndata: ${JSON.stringify(event)}\n\n`);
+  socket.destroy();
+  await settle(here, ann, conversation, [anns, bobs]);
+  const typed = [...anns.events, ...bobs.events].filter(({ type }) => type === "typing");
+  assert.equal(typed.length, 1, "the typist gets none");
+});
 
-onEachEngine(
-  "typing respects blocks in direct conversations and groups, and does not reveal them",
-  async (t, places) => {
-    const [here, there] = places;
-    const { ann, bob, cat, conversation } = await trio(here);
-    const direct = (await add(here, ann, bob.name)).conversation_id;
-    await done(send(here, ann, "PUT", `/v1/blocks/${bob.name}`));
-    const [anns, bobs, cats] = [
-      await listen(t, there, ann),
-      await listen(t, there, bob),
-      await listen(t, there, cat),
-    ];
-    for (const [who, where] of [
-      [bob, conversation],
-      [bob, direct],
-      [ann, conversation],
-      [ann, direct],
-      [cat, conversation],
-    ] as const)
-      await type(here, who, where);
-    await settle(here, cat, conversation, [anns, bobs, cats]);
-    assert.deepEqual(typists(anns.events, ann, bob, cat), ["cat"]);
-    assert.deepEqual(typists(bobs.events, ann, bob, cat).sort(), ["ann", "ann", "cat"]);
-    assert.deepEqual(typists(cats.events, ann, bob, cat).sort(), ["ann", "bob"]);
-  },
-);
+onEachEngine("typing respects blocks and does not reveal them", async (t, places) => {
+  const [here, there] = places;
+  const { ann, bob, cat, conversation } = await trio(here);
+  const direct = (await add(here, ann, bob.name)).conversation_id;
+  await done(send(here, ann, "PUT", `/v1/blocks/${bob.name}`));
+  const [anns, bobs, cats] = [
+    await listen(t, there, ann),
+    await listen(t, there, bob),
+    await listen(t, there, cat),
+  ];
+  for (const [who, where] of [
+    [bob, conversation],
+    [bob, direct],
+    [ann, conversation],
+    [ann, direct],
+    [cat, conversation],
+  ] as const)
+    await type(here, who, where);
+  await settle(here, cat, conversation, [anns, bobs, cats]);
+  assert.deepEqual(typists(anns.events, ann, bob, cat), ["cat"]);
+  assert.deepEqual(typists(bobs.events, ann, bob, cat).sort(), ["ann", "ann", "cat"]);
+  assert.deepEqual(typists(cats.events, ann, bob, cat).sort(), ["ann", "bob"]);
+});
 
 onEachEngine("typing reaches joined members only, and is 404 for others", async (t, places, time) => {
   const [here, there] = places;
@@ -136,88 +130,82 @@ onEachEngine("the audience of typing is determined at delivery", async (t, [, se
   );
 });
 
-onEachEngine(
-  "typing is broadcast once in three seconds per user and conversation",
-  async (t, places, time) => {
-    const [here, there] = places;
-    const { ann, bob, conversation } = await pair(here);
-    const cat = await person(here, "cat");
-    const { conversation_id: other } = await add(here, ann, cat.name);
-    await add(here, cat, ann.name);
-    const [anns, bobs, cats] = [
-      await listen(t, there, ann),
-      await listen(t, there, bob),
-      await listen(t, there, cat),
-    ];
-    for (let i = 0; i < 3; i++) await type(here, ann, conversation);
-    await type(here, ann, other);
-    await type(here, bob, conversation);
-    await settle(here, ann, conversation, [anns, bobs]);
-    // Also at another node.
-    await type(there, ann, conversation);
-    time.now += PAUSE_MS - 1;
-    for (const place of places) await type(place, ann, conversation);
-    await settle(here, ann, conversation, [anns, bobs]);
-    assert.deepEqual(typists(bobs.events, ann), ["ann"]);
-    time.now += 2;
-    for (const place of places) await type(place, ann, conversation);
-    await settle(here, ann, conversation, [anns, bobs]);
-    await settle(here, ann, other, [cats]);
-    assert.deepEqual(typists(bobs.events, ann), ["ann", "ann"]);
-    assert.deepEqual(typists(cats.events, ann), ["ann"]);
-    assert.deepEqual(typists(anns.events, bob), ["bob"]);
-  },
-);
+onEachEngine("typing is broadcast once in three seconds", async (t, places, time) => {
+  const [here, there] = places;
+  const { ann, bob, conversation } = await pair(here);
+  const cat = await person(here, "cat");
+  const { conversation_id: other } = await add(here, ann, cat.name);
+  await add(here, cat, ann.name);
+  const [anns, bobs, cats] = [
+    await listen(t, there, ann),
+    await listen(t, there, bob),
+    await listen(t, there, cat),
+  ];
+  for (let i = 0; i < 3; i++) await type(here, ann, conversation);
+  await type(here, ann, other);
+  await type(here, bob, conversation);
+  await settle(here, ann, conversation, [anns, bobs]);
+  // Also at another node.
+  await type(there, ann, conversation);
+  time.now += PAUSE_MS - 1;
+  for (const place of places) await type(place, ann, conversation);
+  await settle(here, ann, conversation, [anns, bobs]);
+  assert.deepEqual(typists(bobs.events, ann), ["ann"]);
+  time.now += 2;
+  for (const place of places) await type(place, ann, conversation);
+  await settle(here, ann, conversation, [anns, bobs]);
+  await settle(here, ann, other, [cats]);
+  assert.deepEqual(typists(bobs.events, ann), ["ann", "ann"]);
+  assert.deepEqual(typists(cats.events, ann), ["ann"]);
+  assert.deepEqual(typists(anns.events, bob), ["bob"]);
+});
 
-onEachEngine(
-  "a stream shows typing if its token may read messages and its types include it",
-  async (t, places) => {
-    const [here, there] = places;
-    const { ann, bob, conversation } = await pair(here);
-    const withScopes = async (...scopes: ("events:read" | "messages:read" | "contacts:read")[]) => {
-      const { token } = await createToken(here.app.core, null, bob.id, { scopes });
-      return { ...bob, headers: { authorization: `Bearer ${token}` } };
-    };
-    const blind = await withScopes("events:read", "contacts:read");
-    const reader = await withScopes("events:read", "messages:read");
-    const streams = [
-      await listen(t, there, reader),
-      await listen(t, there, reader, { query: "?types=typing" }),
-      await listen(t, there, bob, { query: "?types=typing,message.created" }),
-      await listen(t, there, bob, { query: "?types=message.created,contact.created" }),
-      await listen(t, there, blind),
-    ];
-    await type(here, ann, conversation);
-    await streams[2]!.wait(1);
-    await settle(here, ann, conversation, [streams[0]!, streams[2]!, streams[3]!]);
-    await add(here, bob, "somebody");
-    await streams[3]!.wait(2);
-    await streams[4]!.wait(1);
-    assert.deepEqual(
-      streams.map(({ events }) => events.map(({ type }) => type)),
-      [
-        ["typing", "message.created"],
-        ["typing"],
-        ["typing", "message.created"],
-        ["message.created", "contact.created"],
-        ["contact.created"],
-      ],
-    );
-    const asked = (who: Person, types: string, accept: string) =>
-      send(there, who, "GET", `/v1/events?types=${types}`, undefined, { accept });
-    assert.equal(await code(asked(blind, "typing", "text/event-stream"), 403), "insufficient_scope");
-    for (const types of ["typing", "message.created,typing"]) {
-      const problem = await read<Json>(asked(bob, types, "application/json"), 400);
-      assert.deepEqual([problem.code, problem.param], ["invalid_parameter", "types"]);
-      assert.match(String(problem.detail), /^typing works with streams only/);
-    }
-    const webhook = { url: "https://example.com/", events: "typing" };
-    const problem = await read<Json>(send(here, bob, "POST", "/v1/webhooks", webhook), 400);
-    assert.deepEqual([problem.code, problem.param], ["invalid_parameter", "events"]);
-    assert.match(String(problem.detail), /one or more of attachment\.created, .*, webhook\.disabled/);
-    assert.doesNotMatch(String(problem.detail), /typing/);
-  },
-);
+onEachEngine("a stream shows typing by its scopes and types", async (t, places) => {
+  const [here, there] = places;
+  const { ann, bob, conversation } = await pair(here);
+  const withScopes = async (...scopes: ("events:read" | "messages:read" | "contacts:read")[]) => {
+    const { token } = await createToken(here.app.core, null, bob.id, { scopes });
+    return { ...bob, headers: { authorization: `Bearer ${token}` } };
+  };
+  const blind = await withScopes("events:read", "contacts:read");
+  const reader = await withScopes("events:read", "messages:read");
+  const streams = [
+    await listen(t, there, reader),
+    await listen(t, there, reader, { query: "?types=typing" }),
+    await listen(t, there, bob, { query: "?types=typing,message.created" }),
+    await listen(t, there, bob, { query: "?types=message.created,contact.created" }),
+    await listen(t, there, blind),
+  ];
+  await type(here, ann, conversation);
+  await streams[2]!.wait(1);
+  await settle(here, ann, conversation, [streams[0]!, streams[2]!, streams[3]!]);
+  await add(here, bob, "somebody");
+  await streams[3]!.wait(2);
+  await streams[4]!.wait(1);
+  assert.deepEqual(
+    streams.map(({ events }) => events.map(({ type }) => type)),
+    [
+      ["typing", "message.created"],
+      ["typing"],
+      ["typing", "message.created"],
+      ["message.created", "contact.created"],
+      ["contact.created"],
+    ],
+  );
+  const asked = (who: Person, types: string, accept: string) =>
+    send(there, who, "GET", `/v1/events?types=${types}`, undefined, { accept });
+  assert.equal(await code(asked(blind, "typing", "text/event-stream"), 403), "insufficient_scope");
+  for (const types of ["typing", "message.created,typing"]) {
+    const problem = await read<Json>(asked(bob, types, "application/json"), 400);
+    assert.deepEqual([problem.code, problem.param], ["invalid_parameter", "types"]);
+    assert.match(String(problem.detail), /^typing works with streams only/);
+  }
+  const webhook = { url: "https://example.com/", events: "typing" };
+  const problem = await read<Json>(send(here, bob, "POST", "/v1/webhooks", webhook), 400);
+  assert.deepEqual([problem.code, problem.param], ["invalid_parameter", "events"]);
+  assert.match(String(problem.detail), /one or more of attachment\.created, .*, webhook\.disabled/);
+  assert.doesNotMatch(String(problem.detail), /typing/);
+});
 
 test("a client that does not read loses typing frames, and nothing else", async (t) => {
   const server = await startApp(t);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { operationsOf, WEIGHTS } from "./sharing-operations.ts";
 import { runWorlds, TEST_MS } from "./sharing-run.ts";
 
-const NAMES = ["ann", "bob", "cyd", "dan", "eve"];
+const NAMES = "ann bob cyd dan eve".split(" ");
 const GROUP_WEIGHTS = {
   ...WEIGHTS,
   addContact: 20,

@@ -134,7 +134,7 @@ function race(
         for (const who of all) await erase(nodes[0], who);
       }
       await rowsAreRight(nodes);
-      for (const table of ["groups", "invitations", "members", "messages", "preparing", "departures"]) {
+      for (const table of "groups invitations members messages preparing departures".split(" ")) {
         const isEmpty = async () =>
           (await nodes[0].app.core.db.all(raw(`SELECT 1 AS one FROM ${table} LIMIT 1`))).length === 0;
         assert.ok(await eventually(isEmpty), table);

@@ -1,172 +1,166 @@
+// Conditional requests and digests.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
+import { sharedApp, startApp, type TestApp, upload } from "../support/app.ts";
+import { asker } from "../support/asker.ts";
+import { type Reply, request, row, type Scenario, scenarios } from "../support/scenarios.ts";
 
-async function call(
-  server: TestApp,
-  user: TestUser,
-  method: string,
-  path: string,
-  headers: Record<string, string> = {},
-  fields?: Record<string, string>,
-): Promise<Response> {
-  const body = fields ? { body: new URLSearchParams(fields) } : {};
-  return fetch(new URL(path, server.url), { method, headers: { ...user.headers, ...headers }, ...body });
+const open = sharedApp();
+const ADA = { username: "ada", phone_number: "555" };
+const CONTACT = "/v1/contacts/<contact>";
+
+async function scene(server: TestApp) {
+  const user = await server.user();
+  const { body, headers } = await asker(server, user)("POST", "/v1/contacts", ADA);
+  const etag = headers.get("etag")!;
+  const unchanged = async () =>
+    assert.equal((await asker(server, user)("GET", `/v1/contacts/${body.id}`)).headers.get("etag"), etag);
+  return { server, people: { user }, ids: { contact: body.id, etag }, unchanged };
 }
 
-async function newContact(server: TestApp, user: TestUser): Promise<{ path: string; etag: string }> {
-  const made = await call(server, user, "POST", "/v1/contacts", {}, { username: "ada", phone_number: "555" });
-  return { path: made.headers.get("location")!, etag: made.headers.get("etag")! };
-}
+type Row = Scenario<"user", Awaited<ReturnType<typeof scene>>>;
+const NEW = { display_name: "new" };
+const OTHER_TAGS = ['"9"', "W/<etag>", "9", '""', ""];
 
-test("a resource has a strong ETag that changes with it; If-None-Match of it is 304 without a body", async (t) => {
-  const server = await startApp(t);
-  const user = await server.user();
-  const { path, etag } = await newContact(server, user);
-  assert.match(etag, /^"[^"]+"$/);
-  for (const tags of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
-    const same = await call(server, user, "GET", path, { "if-none-match": tags });
-    assert.equal(same.status, 304, tags);
-    assert.equal(await same.text(), "");
-    assert.equal(same.headers.get("etag"), etag);
-  }
-  assert.equal((await call(server, user, "HEAD", path, { "if-none-match": etag })).status, 304);
-  assert.equal((await call(server, user, "GET", path, { "if-none-match": '"x"' })).status, 200);
-  const changed = await call(server, user, "PUT", path, {}, { display_name: "x" });
-  assert.notEqual(changed.headers.get("etag"), etag);
-  assert.equal((await call(server, user, "GET", path, { "if-none-match": etag })).status, 200);
-});
-
-test("If-Match lets a write through for the current version alone, else 412 and nothing changes", async (t) => {
-  const server = await startApp(t);
-  const user = await server.user();
-  const { path, etag } = await newContact(server, user);
-  for (const tags of ['"9"', `W/${etag}`, "9", '""', ""]) {
-    const refused = await call(server, user, "PUT", path, { "if-match": tags }, { display_name: "no" });
-    assert.equal(refused.status, 412, tags);
-    const { code, detail } = (await refused.json()) as { code: string; detail: string };
-    assert.equal(code, "precondition_failed");
-    // No tag that Parley sends: something on the way has changed it.
-    assert.equal(/proxy that compresses/.test(detail), tags !== '"9"', tags);
-    assert.equal((await call(server, user, "DELETE", path, { "if-match": tags })).status, 412, tags);
-  }
-  const first = await call(
-    server,
-    user,
-    "PUT",
-    path,
-    { "if-match": `"9", ${etag}` },
-    { display_name: "one" },
-  );
-  assert.equal(first.status, 200);
-  assert.equal(
-    (await call(server, user, "PUT", path, { "if-match": etag }, { display_name: "two" })).status,
+scenarios(open, scene, [
+  ...["<etag>", "W/<etag>", '"x", <etag>', "*"].map((tags) =>
+    row(`If-None-Match: ${tags} is 304 without a body`, `GET ${CONTACT}`, 304, {
+      headers: { "if-none-match": tags },
+      answerHeaders: { etag: "<etag>" },
+    }),
+  ),
+  row("HEAD checks If-None-Match", `HEAD ${CONTACT}`, 304, { headers: { "if-none-match": "<etag>" } }),
+  row("If-None-Match with another ETag is 200", `GET ${CONTACT}`, 200, {
+    headers: { "if-none-match": '"x"' },
+  }),
+  ...OTHER_TAGS.flatMap((tags): Row[] => [
+    [
+      `If-Match: ${tags} is 412 for an update and changes nothing`,
+      `PUT ${CONTACT}`,
+      412,
+      {
+        headers: { "if-match": tags },
+        body: NEW,
+        // A tag that Parley never sends was changed on the way.
+        answer: {
+          code: "precondition_failed",
+          detail: tags === '"9"' ? /^(?!.*proxy)/ : /proxy that compresses/,
+        },
+        after: ({ unchanged }) => unchanged(),
+      },
+    ],
+    [`If-Match: ${tags} is 412 for a delete`, `DELETE ${CONTACT}`, 412, { headers: { "if-match": tags } }],
+  ]),
+  ...['"9", <etag>', "*"].map(
+    (tags): Row => [
+      `If-Match: ${tags} lets an update through, with a new ETag`,
+      `PUT ${CONTACT}`,
+      200,
+      {
+        headers: { "if-match": tags },
+        body: NEW,
+        events: { user: "contact.updated" },
+        after: ({ ids }, { headers }) => assert.notEqual(headers.get("etag"), ids.etag),
+      },
+    ],
+  ),
+  [
+    "If-Match: * deletes",
+    `DELETE ${CONTACT}`,
+    204,
+    { headers: { "if-match": "*" }, events: { user: "contact.deleted" } },
+  ],
+  row("If-Match of a missing resource is 404", "PUT /v1/contacts/con_x", 404, {
+    headers: { "if-match": "*" },
+    body: NEW,
+  }),
+  row("a read checks If-Match", `GET ${CONTACT}`, 412, { headers: { "if-match": '"9"' } }),
+  row("a read with a matching If-Match is 200", `GET ${CONTACT}`, 200, { headers: { "if-match": "<etag>" } }),
+  [
+    "a write refuses If-None-Match",
+    `PUT ${CONTACT}`,
     412,
-  );
-  assert.equal(
-    (await call(server, user, "PUT", path, { "if-match": "*" }, { display_name: "three" })).status,
-    200,
-  );
-  assert.equal((await call(server, user, "DELETE", path, { "if-match": etag })).status, 412);
-  assert.equal((await call(server, user, "DELETE", path, { "if-match": "*" })).status, 204);
-  assert.equal(
-    (await call(server, user, "PUT", path, { "if-match": "*" }, { display_name: "four" })).status,
-    404,
-  );
-});
-
-test("If-Match of another version is 412 on a read, and If-None-Match is refused on a write", async (t) => {
-  const server = await startApp(t);
-  const user = await server.user();
-  const { path, etag } = await newContact(server, user);
-  assert.equal((await call(server, user, "GET", path, { "if-match": '"9"' })).status, 412);
-  assert.equal((await call(server, user, "GET", path, { "if-match": etag })).status, 200);
-  const guarded = await call(server, user, "PUT", path, { "if-none-match": "*" }, { display_name: "no" });
-  assert.equal(guarded.status, 412);
-  assert.equal((await call(server, user, "GET", path)).headers.get("etag"), etag);
-});
-
-test("a body of fields whose Content-Digest differs is refused, too", async (t) => {
-  const server = await startApp(t);
-  const user = await server.user();
-  const fields = { username: "ada", phone_number: "555" };
-  const wrong = await call(
-    server,
-    user,
-    "POST",
-    "/v1/contacts",
-    { "content-digest": sha256("other") },
-    fields,
-  );
-  assert.equal(wrong.status, 400);
-  const right = sha256(new URLSearchParams(fields).toString());
-  assert.equal(
-    (await call(server, user, "POST", "/v1/contacts", { "content-digest": right }, fields)).status,
+    { headers: { "if-none-match": "*" }, body: NEW, after: ({ unchanged }) => unchanged() },
+  ],
+  [
+    "one of eight writers with the same If-Match succeeds",
+    `PUT ${CONTACT}`,
+    412,
+    {
+      headers: { "if-match": "<etag>" },
+      body: NEW,
+      async before({ server, people: { user }, ids }) {
+        const writes = Array.from({ length: 7 }, (_, i) =>
+          request(server, user, `PUT /v1/contacts/${ids.contact}`, {
+            headers: { "if-match": ids.etag },
+            body: { display_name: `${i}` },
+          }),
+        );
+        const statuses = (await Promise.all(writes)).map(({ status }: Reply) => status);
+        assert.deepEqual(statuses.sort(), [200, ...Array(6).fill(412)]);
+      },
+    },
+  ],
+  row("a wrong Content-Digest of fields is 400", "POST /v1/contacts", 400, {
+    headers: { "content-digest": sha256("other") },
+    body: "username=grace&phone_number=555",
+  }),
+  [
+    "a right Content-Digest of fields is accepted",
+    "POST /v1/contacts",
     201,
-  );
-});
+    {
+      headers: { "content-digest": sha256("username=grace&phone_number=555") },
+      body: "username=grace&phone_number=555",
+      events: { user: "contact.created" },
+    },
+  ],
+]);
 
-test("of two writers that saw the same version one wins", async (t) => {
-  const server = await startApp(t);
-  const user = await server.user();
-  const { path, etag } = await newContact(server, user);
-  const writes = Array.from({ length: 8 }, (_, i) =>
-    call(server, user, "PUT", path, { "if-match": etag }, { display_name: `${i}` }),
-  );
-  const statuses = (await Promise.all(writes)).map((response) => response.status).sort();
-  assert.deepEqual(statuses, [200, 412, 412, 412, 412, 412, 412, 412]);
-});
+function sha256(bytes: string | Buffer): string {
+  return `sha-256=:${createHash("sha256").update(bytes).digest("base64")}:`;
+}
 
-test("an attachment's ETag changes with the window of its link, and If-Match does not mind", async (t) => {
+test("the ETag of an attachment changes with its link, and If-Match ignores that", async (t) => {
   let now = Date.UTC(2026, 0, 1, 12, 30);
   const server = await startApp(t, {}, { clock: () => now });
   const user = await server.user();
   const made = await upload(server.url, user, new File(["x"], "a.txt"));
   const [path, etag] = [made.headers.get("location")!, made.headers.get("etag")!];
-  assert.equal((await call(server, user, "GET", path, { "if-none-match": etag })).status, 304);
+  const call = (method: string, headers: Record<string, string>, body?: object) =>
+    request(server, user, `${method} ${path}`, { headers, ...(body && { body }) });
+  assert.equal((await call("GET", { "if-none-match": etag })).status, 304);
   now += 3_600_000;
-  const later = await call(server, user, "GET", path, { "if-none-match": etag });
+  const later = await call("GET", { "if-none-match": etag });
   assert.equal(later.status, 200);
   assert.notEqual(later.headers.get("etag"), etag);
-  const renamed = await call(server, user, "PUT", path, { "if-match": etag }, { filename: "b.txt" });
+  const renamed = await call("PUT", { "if-match": etag }, { filename: "b.txt" });
   assert.equal(renamed.status, 200);
-  assert.equal((await call(server, user, "DELETE", path, { "if-match": etag })).status, 412);
-  assert.equal(
-    (await call(server, user, "DELETE", path, { "if-match": renamed.headers.get("etag")! })).status,
-    204,
-  );
+  assert.equal((await call("DELETE", { "if-match": etag })).status, 412);
+  assert.equal((await call("DELETE", { "if-match": renamed.headers.get("etag")! })).status, 204);
 });
 
-const sha256 = (bytes: string | Buffer) => `sha-256=:${createHash("sha256").update(bytes).digest("base64")}:`;
-
-test("a download tells the digest of the whole file, also of a range", async (t) => {
-  const server = await startApp(t);
-  const user = await server.user();
-  const { file_url } = (await (await upload(server.url, user, new File(["hello"], "a.txt"))).json()) as {
-    file_url: string;
-  };
-  assert.equal((await fetch(file_url)).headers.get("repr-digest"), sha256("hello"));
-  const part = await fetch(file_url, { headers: { range: "bytes=1-2" } });
-  assert.equal(part.headers.get("repr-digest"), sha256("hello"));
+test("Repr-Digest of a download is of the whole file, even of a range", async () => {
+  const server = await open();
+  const made = await upload(server.url, await server.user(), new File(["hello"], "a.txt"));
+  const { file_url } = (await made.json()) as { file_url: string };
+  for (const headers of [{}, { range: "bytes=1-2" }])
+    assert.equal((await fetch(file_url, { headers })).headers.get("repr-digest"), sha256("hello"));
 });
 
-test("an upload whose Content-Digest differs is 400, and nothing of it is kept", async (t) => {
-  const server = await startApp(t);
+test("an upload with a wrong Content-Digest is 400 and leaves nothing", async () => {
+  const server = await open();
   const user = await server.user();
-  const send = async (outer: string | undefined, inner: string | undefined) => {
-    const head = `--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n${inner ? `Content-Digest: ${inner}\r\n` : ""}`;
-    const body = `${head}\r\nhello\r\n--b--\r\n`;
-    const digest = outer === "right" ? sha256(body) : outer;
-    const type = {
-      "content-type": "multipart/form-data; boundary=b",
-      ...(digest ? { "content-digest": digest } : {}),
+  const send = (outer: string | undefined, inner: string | undefined) => {
+    const digest = inner ? `Content-Digest: ${inner}\r\n` : "";
+    const part = `Content-Disposition: form-data; name="file"; filename="a"\r\n${digest}`;
+    const body = `--b\r\n${part}\r\nhello\r\n--b--\r\n`;
+    const headers = {
+      ...{ ...user.headers, "content-type": "multipart/form-data; boundary=b" },
+      ...(outer && { "content-digest": outer === "right" ? sha256(body) : outer }),
     };
-    return fetch(`${server.url}/v1/attachments`, {
-      method: "POST",
-      headers: { ...user.headers, ...type },
-      body,
-    });
+    return fetch(`${server.url}/v1/attachments`, { method: "POST", headers, body });
   };
   const wrong = sha256("other");
   const cases: [string | undefined, string | undefined, number, string?][] = [
@@ -184,6 +178,6 @@ test("an upload whose Content-Digest differs is 400, and nothing of it is kept",
     assert.equal(response.status, status, `${outer} ${inner}`);
     if (code) assert.equal(((await response.json()) as { code: string }).code, code);
   }
-  const list = (await (await call(server, user, "GET", "/v1/attachments")).json()) as { data: unknown[] };
-  assert.equal(list.data.length, 3);
+  const { body } = await asker(server, user)("GET", "/v1/attachments");
+  assert.equal((body.data as unknown[]).length, 3);
 });

@@ -113,7 +113,7 @@ function run(command: string, args: string[], reader: Reader, folder: string) {
   return execute(command, args, { cwd: folder, env, timeout: PAGE_MS });
 }
 
-/** Runs the block that starts the server in a terminal of its own, and resolves with the token that it prints. */
+/** Runs the block that starts the server in another terminal, and resolves with the token that it prints. */
 export async function startAsWritten(t: TestContext, block: Block, command: CommandLine): Promise<string> {
   // What `npm ci` does has been done, or this test would not run.
   const setup = `npm() { if [ "$1" != ci ]; then command npm --prefix "${fileURLToPath(ROOT)}" "$@"; fi; }\n`;
@@ -142,7 +142,7 @@ export function requestsOf(log: string): string[] {
   return [...new Set(lines.map(({ method, path }) => lasting(`${method} ${path}`)))].sort();
 }
 
-/** What is printed without what differs each time: ids, times, and sizes of files that are edited. */
+/** The output without ids, times and sizes of edited files, which differ each time. */
 export function lasting(text: string): string {
   return text
     .replaceAll(/\b(\w{3})_[0-9a-z]{26}\b/g, "$1_")

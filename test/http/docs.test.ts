@@ -8,7 +8,7 @@ import { startApp } from "../support/app.ts";
 import { allPages, apiPages, blocksOf, OVERVIEW, ROOT, readPage } from "./doc-pages.ts";
 import { scopeLines } from "./visibility/scopes.ts";
 
-test("docs/api names every request of the source document", async () => {
+test("docs/api has a curl of every request of contacts and attachments", async () => {
   for (const family of ["contacts", "attachments"]) {
     const text = await readPage(`docs/api/${family}.md`);
     assert.match(text, new RegExp(`curl "\\$PARLEY_URL/v1/${family}"`));
@@ -18,27 +18,27 @@ test("docs/api names every request of the source document", async () => {
   }
 });
 
-test("docs/api lists every code that the API can answer", async () => {
+test("docs/api lists every error code", async () => {
   const [, rest] = (await readPage(OVERVIEW)).split("| status | codes |");
   const [table] = rest!.split("\n\n");
   const listed = [...table!.matchAll(/`([a-z_]+)`/g)].map((match) => match[1]!);
   assert.deepEqual(listed.sort(), Object.keys(catalogue).sort());
 });
 
-test("docs/api shows each endpoint once, with the scope that the code asks for", async () => {
+test("docs/api shows each endpoint once, with its scope", async () => {
   const pages = await Promise.all([...(await apiPages()), "docs/operate.md"].map(readPage));
   const shown = pages.flatMap((text) => text.match(/^`[A-Z]+ \/\S+` · .+$/gm) ?? []);
   assert.deepEqual(shown.sort(), scopeLines(allOperations).sort());
 });
 
-test("the tables of the settings in docs/operate.md together are what the code says", async () => {
+test("the tables of settings in docs/operate.md equal those of the code", async () => {
   const rows = (text: string) => text.match(/^\| `PARLEY_.+$/gm) ?? [];
   const [, settings] = (await readPage("docs/operate.md")).split("\n## Settings\n");
   const [tables] = settings!.split("\n## ");
   assert.deepEqual(rows(tables!).sort(), rows(settingsReference()).sort());
 });
 
-test("docs/operate.md names the metrics that the server has, and alerts on no others", async (t) => {
+test("docs/operate.md names all metrics, and alerts only on those", async (t) => {
   const server = await startApp(t);
   const { token } = await server.user({ scopes: ["admin"] });
   const answer = await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
@@ -55,7 +55,7 @@ test("docs/operate.md names the metrics that the server has, and alerts on no ot
   for (const name of used) assert.ok(served.includes(name.replace(/_(bucket|sum|count)$/, "")), name);
 });
 
-test("docs/security.md names tests that are there, and all that are about attacks alone", async () => {
+test("docs/security.md names existing tests, and every one of test/attacks", async () => {
   const text = await readPage("docs/security.md");
   const named = new Set([...text.matchAll(/`(test\/[^`]+)`/g)].map((match) => match[1]!));
   for (const path of named) await access(new URL(path, ROOT));
@@ -74,7 +74,7 @@ function anchorsOf(text: string): string[] {
   );
 }
 
-test("every relative link of every page leads to a file, and to a heading of it", async () => {
+test("every relative link in the docs leads to a file and heading", async () => {
   for (const page of await allPages()) {
     for (const [, target, anchor] of (await readPage(page)).matchAll(
       /\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g,
@@ -88,7 +88,7 @@ test("every relative link of every page leads to a file, and to a heading of it"
   }
 });
 
-test("no two pages create the same contact: a reader follows one after the other", async () => {
+test("no two pages create the same contact", async () => {
   const creations = /\/v1\/contacts" (?:[^\n|]|\\\n)*?username=(\w+)/g;
   const pageOf = new Map<string, string>();
   for (const page of ["README.md", ...(await apiPages())]) {

@@ -6,7 +6,7 @@ import { startApp } from "../support/app.ts";
 
 const SRC = new URL("../../src/", import.meta.url);
 
-test("the address of every code leads to a page that explains it; another code has none", async (t) => {
+test("every error code has a page that explains it", async (t) => {
   const server = await startApp(t);
   for (const [code, { title, explanation }] of Object.entries(catalogue)) {
     const response = await fetch(`${server.url}/docs/errors/${code}`);
@@ -22,7 +22,7 @@ test("the address of every code leads to a page that explains it; another code h
   }
 });
 
-test("the docs and the list of error codes are there with and without a slash", async (t) => {
+test("/docs and /docs/errors work with and without a trailing slash", async (t) => {
   const server = await startApp(t);
   const get = async (path: string) => {
     const response = await fetch(server.url + path);
@@ -37,7 +37,7 @@ test("the docs and the list of error codes are there with and without a slash", 
   assert.deepEqual(links.toSorted(), Object.keys(catalogue).toSorted());
 });
 
-test("a browser at a wrong address gets a page, a program gets JSON", async (t) => {
+test("an unknown path is an HTML page for browsers and a problem for programs", async (t) => {
   const server = await startApp(t);
   const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
   const get = async (path: string, accept: string, method = "GET") => {
@@ -50,14 +50,7 @@ test("a browser at a wrong address gets a page, a program gets JSON", async (t) 
       text: await response.text(),
     };
   };
-  for (const path of [
-    "/nothing",
-    "/v2/contacts",
-    "/docs/nothing",
-    "/docs/errors/nothing",
-    "/assets/x",
-    "/%zz",
-  ]) {
+  for (const path of "/nothing /v2/contacts /docs/nothing /docs/errors/nothing /assets/x /%zz".split(" ")) {
     const page = await get(path, browser);
     assert.equal(page.type, "text/html; charset=utf-8", path);
     assert.match(page.headers.get("content-security-policy")!, /^default-src 'none'/, path);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { createToken } from "../../src/core/people/tokens.ts";
+import { createToken, revokeTokensOf } from "../../src/core/people/tokens.ts";
 import { createUser } from "../../src/core/people/users.ts";
 import { startOn, type TestApp, type TestUser, testConfig, upload } from "../support/app.ts";
 import { AUDIENCE, ISSUER, makeKey, signJwt, startProvider } from "../support/identity-provider.ts";
@@ -41,7 +41,7 @@ async function statuses(count: number, ask: () => Promise<Response>): Promise<nu
 
 const bad = (index = 0) => ({ authorization: `Bearer parley_${String(index).padStart(43, "0")}` });
 
-test("a token may come twice as often at once as in a second, and each answer says what is left", async (t) => {
+test("a token has a burst of twice its rate, and each answer shows what is left", async (t) => {
   const { server, clock, get } = await start(t, 3);
   const { headers } = await server.user();
   for (let left = 5; left >= 0; left--) {
@@ -55,6 +55,7 @@ test("a token may come twice as often at once as in a second, and each answer sa
   const { code, status } = (await refused.json()) as { code: string; status: number };
   assert.deepEqual([refused.status, status, code], [429, 429, "rate_limited"]);
   assert.equal(refused.headers.get("content-type"), "application/problem+json");
+  assert.equal(refused.headers.get("x-content-type-options"), "nosniff");
   assert.equal(refused.headers.get("ratelimit-policy"), POLICY);
   assert.equal(refused.headers.get("ratelimit"), '"default";r=0;t=2');
   // To wait for as long as it says is enough, also for the one who was refused again meanwhile.
@@ -64,7 +65,7 @@ test("a token may come twice as often at once as in a second, and each answer sa
   assert.deepEqual(await statuses(4, () => get("/v1/contacts", headers)), [200, 200, 200, 429]);
 });
 
-test("what is refused otherwise counts too, and says what is left", async (t) => {
+test("refused requests count against the rate", async (t) => {
   const { server, get } = await start(t, 3);
   const { headers } = await server.user({ scopes: ["contacts:read"] });
   const asked: [string, number][] = [
@@ -83,7 +84,7 @@ test("what is refused otherwise counts too, and says what is left", async (t) =>
   assert.equal((await get("/v1/me", headers)).status, 429);
 });
 
-test("each token has its own rate, also of one user", async (t) => {
+test("each token has its own rate, even of one user", async (t) => {
   const { server, get } = await start(t, 1);
   const user = await server.user();
   const { token } = await createToken(server.app.core, null, user.id, {});
@@ -107,7 +108,7 @@ test("signed tokens of one user share a rate", async (t) => {
   assert.equal((await ask("bob", "1")).status, 200);
 });
 
-test("a signed token whose username is taken counts as a failure: each would ask for a write", async (t) => {
+test("a signed token whose username is taken counts as a failure", async (t) => {
   const key = makeKey("EdDSA", "key");
   const provider = await startProvider(t, key);
   const { server, get } = await start(t, 100, { jwt: provider.settings });
@@ -117,7 +118,7 @@ test("a signed token whose username is taken counts as a failure: each would ask
   assert.deepEqual(await statuses(5, ask), [409, 409, 409, 409, 429]);
 });
 
-test("pages of other origins may read what is left and how long to wait", async (t) => {
+test("CORS exposes the rate limit headers", async (t) => {
   const { server, get } = await start(t, 1, { corsOrigins: ["https://app.example"] });
   const { headers } = await server.user();
   for (const status of [200, 200, 429]) {
@@ -130,7 +131,7 @@ test("pages of other origins may read what is left and how long to wait", async 
   }
 });
 
-test("what needs no token is not limited, and says nothing of limits", async (t) => {
+test("public paths have no rate limit", async (t) => {
   const { server, get } = await start(t, 1);
   const user = await server.user();
   const uploaded = await upload(server.url, user, new File(["hello"], "a.txt"));
@@ -144,7 +145,7 @@ test("what needs no token is not limited, and says nothing of limits", async (t)
   }
 });
 
-test("0 switches every limit off, and the caller is told what there is", async (t) => {
+test("a rate of 0 means no limits, and GET /v1/me shows the rate", async (t) => {
   const off = await start(t, 0);
   const user = await off.server.user();
   const response = await off.get("/v1/me", user.headers);
@@ -160,10 +161,10 @@ test("0 switches every limit off, and the caller is told what there is", async (
   assert.equal(await rateOf(on, await on.server.user()), 3);
 });
 
-test("an address whose tokens fail is refused, but for tokens that were verified before", async (t) => {
+test("failed tokens limit their address, except for tokens verified before", async (t) => {
   const { server, clock, get } = await start(t, 100);
-  const [known, unknown] = [await server.user(), await server.user()];
-  assert.equal((await get("/v1/me", known.headers)).status, 200);
+  const [known, revoked, unknown] = [await server.user(), await server.user(), await server.user()];
+  for (const { headers } of [known, revoked]) assert.equal((await get("/v1/me", headers)).status, 200);
   let guess = 0;
   const guesses = (count: number) => statuses(count, () => get("/v1/me", bad(guess++)));
   assert.deepEqual(await guesses(5), [401, 401, 401, 401, 429]);
@@ -173,6 +174,8 @@ test("an address whose tokens fail is refused, but for tokens that were verified
   assert.equal(refused.headers.get("ratelimit"), '"authentication";r=0;t=2');
   assert.equal(refused.headers.get("retry-after"), "1");
   assert.equal((await get("/v1/me", { authorization: "Basic YTpi" })).status, 429);
+  await revokeTokensOf(server.app.core, null, revoked.id);
+  assert.equal((await get("/v1/me", revoked.headers)).status, 429, "a revoked token is a guess");
   assert.equal((await get("/v1/me", known.headers)).status, 200);
   clock.now += 1000;
   assert.equal((await get("/v1/me", unknown.headers)).status, 200);
@@ -180,7 +183,7 @@ test("an address whose tokens fail is refused, but for tokens that were verified
   assert.equal((await get("/v1/me", unknown.headers)).status, 200);
 });
 
-test("a missing token is no guess; a revoked one, an expired one and a wrong header are", async (t) => {
+test("a missing token is no failure, an expired or malformed one is", async (t) => {
   const { server, clock, get } = await start(t, 100);
   assert.deepEqual(new Set(await statuses(20, () => get("/v1/me"))), new Set([401]));
   const expired = await server.user({ expiresAt: NOW + 1 });
@@ -191,7 +194,7 @@ test("a missing token is no guess; a revoked one, an expired one and a wrong hea
   assert.equal((await get("/v1/me", bad())).status, 429);
 });
 
-test("links with a wrong signature count as guesses, good ones go on", async (t) => {
+test("wrong signatures of links count as failures, and valid links keep working", async (t) => {
   const { server, get } = await start(t, 100);
   const user = await server.user();
   const uploaded = await upload(server.url, user, new File(["hello"], "a.txt"));
@@ -217,54 +220,25 @@ async function triesOf({ get }: Subject, addresses: string[]): Promise<number> {
 const addresses = (count: number, make: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => make(index));
 
-test("X-Forwarded-For changes nothing where no proxy is trusted, or another one", async (t) => {
+test("X-Forwarded-For is ignored from untrusted proxies", async (t) => {
   const spoofed = addresses(8, (index) => `192.0.2.${index}`);
   assert.equal(await triesOf(await start(t, 100), spoofed), 4);
   assert.equal(await triesOf(await start(t, 100, { trustedProxies: ["192.0.2.0/24"] }), spoofed), 4);
 });
 
-test("behind a trusted proxy it tells the client's address, in its last untrusted part", async (t) => {
+test("the client address is the last untrusted one of X-Forwarded-For from a trusted proxy", async (t) => {
   const subject = await start(t, 100, { trustedProxies: ["loopback", "10.0.0.0/8"] });
-  assert.equal(
-    await triesOf(
-      subject,
-      addresses(8, (index) => `192.0.2.${index}`),
-    ),
-    8,
-  );
-  // What the client itself has sent stands before what the proxies have added.
-  assert.equal(
-    await triesOf(
-      subject,
-      addresses(8, (index) => `192.0.2.${index}, 203.0.113.1, 10.1.1.1`),
-    ),
-    4,
-  );
-  assert.equal(
-    await triesOf(
-      subject,
-      addresses(8, (index) => `2001:db8::${index}`),
-    ),
-    4,
-  );
-  assert.equal(
-    await triesOf(
-      subject,
-      addresses(8, (index) => `2001:db8:0:${index + 1}::1`),
-    ),
-    8,
-  );
-  assert.equal(
-    await triesOf(
-      subject,
-      addresses(8, (index) => `::ffff:198.51.100.${index % 2}`),
-    ),
-    8,
-  );
+  const tries = (make: (index: number) => string) => triesOf(subject, addresses(8, make));
+  assert.equal(await tries((index) => `192.0.2.${index}`), 8);
+  // The client's own header comes before what the proxies have added.
+  assert.equal(await tries((index) => `192.0.2.${index}, 203.0.113.1, 10.1.1.1`), 4);
+  assert.equal(await tries((index) => `2001:db8::${index}`), 4);
+  assert.equal(await tries((index) => `2001:db8:0:${index + 1}::1`), 8);
+  assert.equal(await tries((index) => `::ffff:198.51.100.${index % 2}`), 8);
   assert.equal(await triesOf(subject, ["198.51.100.1"]), 0);
 });
 
-test("what a proxy tells counts without its port and zone, and as the proxy's own address where it is none", async (t) => {
+test("X-Forwarded-For counts without port and zone, and a malformed one as the proxy itself", async (t) => {
   const tries = async (make: (index: number) => string) =>
     triesOf(await start(t, 100, { trustedProxies: ["loopback"] }), addresses(8, make));
   assert.equal(await tries((index) => `192.0.2.1:${1000 + index}`), 4);

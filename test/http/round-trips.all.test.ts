@@ -1,4 +1,4 @@
-// How often a request waits for PostgreSQL, counted on the wire, and the table of it in docs/performance.md.
+// Round trips to PostgreSQL per request, counted on the wire, and their table in docs/performance.md.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
@@ -69,7 +69,7 @@ async function onGroups(send: Send, admin: TestUser, member: TestUser): Promise<
     "join a group": join,
     "list groups": () => send(member, "GET", "/v1/groups?limit=10"),
     "list members": () => send(member, "GET", `/v1/groups/${group}/members?limit=10`),
-    // What is in parentheses is not in the table.
+    // Operations in parentheses are not in the table.
     "(send to the contact)": async () => {
       message = JSON.parse(await send(admin, "POST", "/v1/messages", { conversation_id, text: "x" })).id;
     },
@@ -94,7 +94,7 @@ function sendTo(url: string): Send {
   };
 }
 
-test("each operation costs the round trips and statements that the docs say", async (t) => {
+test("each operation costs the round trips and statements of docs/performance.md", async (t) => {
   const database = await testDatabase(t);
   const proxy = await startProxy(t, database);
   // Another node does the background work, which a request wakes before its answer is on the way. This one does not hear of
@@ -166,7 +166,7 @@ test("each operation costs the round trips and statements that the docs say", as
   assert.deepEqual(least, COSTS);
 });
 
-test("the docs have the table of round trips", async () => {
+test("docs/performance.md has the table of round trips", async () => {
   const rows = Object.entries(COSTS).map(
     ([name, { roundTrips, statements }]) => `| ${name} | ${roundTrips} | ${statements} |`,
   );

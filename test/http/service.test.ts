@@ -11,7 +11,7 @@ import { listen } from "../support/event-stream.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { openSocket } from "../support/raw-socket.ts";
 
-test("health is told without a token, metrics only to admin", async (t) => {
+test("health needs no token, metrics need admin", async (t) => {
   const server = await startApp(t);
   for (const path of ["/healthz", "/readyz"]) assert.equal((await fetch(server.url + path)).status, 200);
   assert.equal((await fetch(`${server.url}/metrics`)).status, 401);
@@ -19,39 +19,29 @@ test("health is told without a token, metrics only to admin", async (t) => {
   assert.equal((await fetch(`${server.url}/metrics`, { headers: user.headers })).status, 403);
 });
 
-test("metrics count requests by route and status, never by what is in a path or query", async (t) => {
+test("metrics count requests by route and status, without paths or queries", async (t) => {
   const server = await startApp(t);
   const admin = await server.user({ scopes: SCOPES });
   const get = (path: string) => fetch(server.url + path, { headers: admin.headers });
-  for (const path of [
-    "/v1/contacts?limit=5",
-    "/v1/contacts/con_secret",
-    "/nowhere/secret",
-    "/v1/contacts?limit=x",
-  ]) {
+  for (const path of "/v1/contacts?limit=5 /v1/contacts/con_secret /nowhere/secret /v1/contacts/%zz /v1/contacts?limit=x".split(
+    " ",
+  )) {
     await (await get(path)).text();
   }
   const text = await (await get("/metrics")).text();
   assert.match(text, /parley_http_requests_total\{method="GET",route="\/v1\/contacts",status="200"\} 1/);
   assert.match(text, /parley_http_requests_total\{method="GET",route="\/v1\/contacts",status="400"\} 1/);
   assert.match(text, /parley_http_requests_total\{method="GET",route="\/v1\/contacts\/:id",status="404"\} 1/);
-  assert.match(text, /parley_http_requests_total\{method="GET",route="none",status="404"\} 1/);
+  assert.match(text, /parley_http_requests_total\{method="GET",route="none",status="404"\} 2/);
   assert.match(text, /parley_http_request_duration_seconds_count\{method="GET",route="\/v1\/contacts"\} 2/);
-  for (const name of [
-    "parley_http_connections",
-    "parley_write_queue_length",
-    "parley_tombstones",
-    "parley_event_streams",
-    "parley_disk_free_bytes",
-    "parley_disk_total_bytes",
-    "process_resident_memory_bytes",
-  ]) {
+  for (const name of `parley_http_connections parley_write_queue_length parley_tombstones parley_event_streams
+  parley_disk_free_bytes parley_disk_total_bytes process_resident_memory_bytes`.split(/\s+/)) {
     assert.match(text, new RegExp(`^${name} \\d+`, "m"));
   }
   assert.ok(!text.includes("secret"));
 });
 
-test("metrics tell the version, the state of each part, the disk and the streams", async (t) => {
+test("metrics show version, state of each part, disk and streams", async (t) => {
   const server = await startApp(t);
   const { token } = await server.user({ scopes: SCOPES });
   const parley = new Parley({ url: server.url, token });
@@ -79,7 +69,7 @@ test("metrics tell the version, the state of each part, the disk and the streams
   assert.equal(after('parley_up{part="database"}'), 1);
 });
 
-test("a client that hangs up counts as aborted, once", async (t) => {
+test("a client that disconnects counts as aborted, once", async (t) => {
   const server = await startApp(t);
   const admin = await server.user({ scopes: SCOPES });
   const socket = await openSocket(server.url);
@@ -100,16 +90,7 @@ test("a client that hangs up counts as aborted, once", async (t) => {
   assert.equal(text.match(/requests_total\{method="POST"/g)?.length, 1);
 });
 
-test("a path that cannot be decoded is counted like any other answer", async (t) => {
-  const server = await startApp(t);
-  const admin = await server.user({ scopes: SCOPES });
-  const broken = await fetch(`${server.url}/v1/contacts/%zz`, { headers: admin.headers });
-  assert.equal(broken.status, 404);
-  const text = await (await fetch(`${server.url}/metrics`, { headers: admin.headers })).text();
-  assert.match(text, /parley_http_requests_total\{method="GET",route="none",status="404"\} 1/);
-});
-
-test("a path refuses each method that it does not have, of all that there are", async (t) => {
+test("a path answers 405 with Allow to every other method", async (t) => {
   const server = await startApp(t);
   const { headers } = await server.user();
   const ask = async (method: string, path: string) => {
@@ -128,14 +109,14 @@ test("a path refuses each method that it does not have, of all that there are", 
   assert.deepEqual(await ask("POST", "/v1/contacts/"), [404, undefined]);
 });
 
-test("without PARLEY_CORS_ORIGINS no page of another origin may call", async (t) => {
+test("without PARLEY_CORS_ORIGINS no other origin is allowed", async (t) => {
   const server = await startApp(t);
   const headers = { origin: "https://app.example", "access-control-request-method": "POST" };
   const preflight = await fetch(`${server.url}/v1/contacts`, { method: "OPTIONS", headers });
   assert.equal(preflight.headers.get("access-control-allow-origin"), null);
 });
 
-test("PARLEY_CORS_ORIGINS lets its origins call, errors readable too, and no others", async (t) => {
+test("PARLEY_CORS_ORIGINS allows its origins only, errors included", async (t) => {
   const config = { ...(await testConfig(t)), corsOrigins: ["https://app.example"] };
   const server = await startOn(t, config);
   const user = await server.user();
@@ -174,7 +155,7 @@ test("PARLEY_CORS_ORIGINS lets its origins call, errors readable too, and no oth
   assert.equal((await from("https://evil.example")).headers.get("access-control-allow-origin"), null);
 });
 
-test("a page of an origin that may call may send any header that it asks for by name", async (t) => {
+test("CORS allows every header that a preflight names", async (t) => {
   const server = await startOn(t, { ...(await testConfig(t)), corsOrigins: ["https://app.example"] });
   const allowed = async (asked: string) => {
     const headers = {
@@ -186,11 +167,8 @@ test("a page of an origin that may call may send any header that it asks for by 
     assert.equal(preflight.status, 204);
     return preflight.headers.get("access-control-allow-headers")!.split(", ");
   };
-  const tracing = ["traceparent", "tracestate", "baggage", "sentry-trace", "x-request-id"];
-  for (const asked of [
-    tracing,
-    ["authorization", "cache-control", "content-type", "if-match", "tus-resumable"],
-  ])
+  const tracing = "traceparent tracestate baggage sentry-trace x-request-id".split(" ");
+  for (const asked of [tracing, "authorization cache-control content-type if-match tus-resumable".split(" ")])
     assert.deepEqual(await allowed(asked.join(",")), asked);
   assert.deepEqual(await allowed(" Authorization , *,a b,<x>,,Cookie"), ["authorization"]);
   assert.equal((await allowed("x,".repeat(1000))).length, 50);

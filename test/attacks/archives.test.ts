@@ -31,7 +31,7 @@ async function scene(t: Parameters<typeof testConfig>[0], limits = {}) {
   return { server, ann, bob, eve, conversation, first, second, url, pass: (ms: number) => (now += ms) };
 }
 
-test("an address with anything changed is refused, and so is one without its signature", async (t) => {
+test("a changed or unsigned address of an archive is refused", async (t) => {
   const { eve, first, second, conversation, url } = await scene(t);
   const [ofOne, ofAll] = [
     await url({ attachment_ids: [first] }),
@@ -62,7 +62,7 @@ test("an address with anything changed is refused, and so is one without its sig
     changed(ofOne, ({ searchParams }) => searchParams.delete("files")),
     changed(ofOne, (url) => (url.search = "")),
     changed(ofOne, (url) => (url.pathname = "/archives/other.exe")),
-    // The parts of what is signed, with their borders moved.
+    // The signed parts, with their borders moved.
     changed(ofOne, (url) => {
       const { searchParams } = url;
       searchParams.set("files", `${searchParams.get("files")}\n${url.pathname.slice("/archives/".length)}`);
@@ -79,7 +79,7 @@ test("an address with anything changed is refused, and so is one without its sig
   assert.equal(await code(fetch(attacks[0]!, { headers }), 403), "invalid_signature");
 });
 
-test("a link to a file opens no archive, and one to an archive no file", async (t) => {
+test("the signature of a file opens no archive, and the reverse", async (t) => {
   const { server, ann, first, url } = await scene(t);
   const archive = await url({ attachment_ids: [first] });
   const file = await read<{ file_url: string }>(send(server, ann, "GET", `/v1/attachments/${first}`), 200);
@@ -94,12 +94,12 @@ test("a link to a file opens no archive, and one to an archive no file", async (
   const subject = createHash("sha256").update(`${user}\n${files}\n${filename}`).digest("base64url");
   const expires = archive.searchParams.get("expires");
   const signature = createHmac("sha256", SECRET).update(`archive.${subject}.${expires}`).digest("base64url");
-  assert.equal(signature, archive.searchParams.get("signature"), "what is signed");
+  assert.equal(signature, archive.searchParams.get("signature"), "the signed text");
   const asFile = `${server.url}/files/archive.${subject}/x?expires=${expires}&signature=${signature}`;
   assert.equal(await code(fetch(asFile), 404), "attachment_not_found");
 });
 
-test("an address is valid until its time, whatever it says", async (t) => {
+test("an address of an archive expires after 90 minutes", async (t) => {
   const { first, url, pass } = await scene(t);
   const archive = await url({ attachment_ids: [first] });
   assert.equal(Number(archive.searchParams.get("expires")), START / 1000 + 90 * 60);
@@ -109,7 +109,7 @@ test("an address is valid until its time, whatever it says", async (t) => {
   assert.equal(await code(fetch(archive), 403), "invalid_signature");
 });
 
-test("addresses that are guessed count against those who guess, and expired ones do not", async (t) => {
+test("guessed signatures of archives count as failures, expired ones do not", async (t) => {
   const { first, url, pass } = await scene(t, {
     requestsPerSecond: 500,
     failuresPerSecond: 1,
@@ -126,39 +126,12 @@ test("addresses that are guessed count against those who guess, and expired ones
   assert.equal((await fetch(await url({ attachment_ids: [first] }))).status, 200, "a valid one still works");
 });
 
-test("files of others are in no archive, and nobody can tell them from files that are not there", async (t) => {
-  const { server, ann, eve, first } = await scene(t);
-  const ask = async (id: string) => {
-    const ids = { attachment_ids: [id] };
-    const answer = await send(server, eve, "POST", "/v1/archives", ids);
-    const { request_id, ...problem } = (await answer.json()) as Record<string, unknown>;
-    assert.equal(answer.status, 404);
-    return problem;
-  };
-  assert.deepEqual(await ask(first), await ask("att_01h455vb4pex5vsknk084sn02q"));
-  const reader = { ...ann, headers: (await server.user({ scopes: ["messages:read"] })).headers };
-  const refused = await send(server, reader, "POST", "/v1/archives", { attachment_ids: [first] });
-  assert.equal(await code(Promise.resolve(refused), 403), "insufficient_scope");
-});
-
 const uploaded = async (server: TestApp, who: Parameters<typeof give>[1], name: string) =>
   (await read<{ id: string }>(upload(server.url, who, new File(["x"], name)), 201)).id;
 
-test("no name leads out of the folder in which an archive is unpacked, or to a device", async (t) => {
+test("no name in an archive leads out of its folder (zip slip) or to a device", async (t) => {
   const { server, ann } = await scene(t);
-  const names = [
-    "..",
-    "a/../../b",
-    "..\\..\\c",
-    "CON",
-    "nul.txt",
-    "x.",
-    'e<>:"|?*f',
-    "same",
-    "SAME",
-    " lead",
-    "$(id).sh",
-  ];
+  const names = '..;a/../../b;..\\..\\c;CON;nul.txt;x.;e<>:"|?*f;same;SAME; lead;$(id).sh'.split(";");
   const ids: string[] = [];
   for (const name of names) {
     // The name of an upload is checked; that of a rename, too.
@@ -171,32 +144,14 @@ test("no name leads out of the folder in which an archive is unpacked, or to a d
     201,
   );
   const found = unzip(Buffer.from(await (await fetch(url)).arrayBuffer())).map(({ name }) => name);
-  assert.deepEqual(found, [
-    ...[
-      "x",
-      "x (2)",
-      "x (3)",
-      "CON_",
-      "nul_.txt",
-      "x_",
-      "e_______f",
-      "same",
-      "SAME (2)",
-      " lead",
-      "$(id).sh",
-    ],
-  ]);
+  assert.equal(found.join(";"), "x;x (2);x (3);CON_;nul_.txt;x_;e_______f;same;SAME (2); lead;$(id).sh");
 });
 
-test("the address with a broken encoding or a path is like any other that leads nowhere", async (t) => {
+test("a malformed address of an archive is 403 or 404", async (t) => {
   const { server } = await scene(t);
-  for (const path of [
-    "/archives/%zz.zip",
-    "/archives/",
-    "/archives",
-    "/archives/a/b",
-    "/archives/..%2fx?files=a",
-  ]) {
+  for (const path of "/archives/%zz.zip /archives/ /archives /archives/a/b /archives/..%2fx?files=a".split(
+    " ",
+  )) {
     const answer = await fetch(server.url + path);
     assert.ok([403, 404].includes(answer.status), `${answer.status} ${path}`);
     assert.equal(typeof ((await answer.json()) as { code: string }).code, "string");

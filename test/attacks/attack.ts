@@ -1,4 +1,4 @@
-// Requests byte by byte, as no HTTP library would send them, and what came back.
+// Requests byte by byte, which no HTTP library would send, and their answers.
 import assert from "node:assert/strict";
 import type { TestUser } from "../support/app.ts";
 import type { Place } from "../support/people.ts";
@@ -67,4 +67,21 @@ export function codeOf({ body }: Answered): string | undefined {
 
 export function isRefused({ status }: Pick<Answered, "status">): boolean {
   return status >= 400 && status < 500;
+}
+
+const UNKNOWN = "01h455vb4pex5vsknk084sn02q";
+const KINDS: Record<string, string> = {
+  ...{ conversations: "cnv", messages: "msg", contacts: "con", groups: "grp", attachments: "att" },
+  ...{ webhooks: "whk", push_subscriptions: "psh", users: "usr", tokens: "tok" },
+};
+
+/** An id of that kind that nothing has. */
+export const unknownId = (kind: string) => `${kind}_${UNKNOWN}`;
+
+/** The path of a route with unknown ids of the right kinds. */
+export function unknownPath(route: string): string {
+  return route
+    .replace(":id", unknownId(KINDS[route.split("/")[2]!] ?? "undefined"))
+    .replace(":delivery_id", unknownId("dlv"))
+    .replace(":member_id", unknownId("mem"));
 }

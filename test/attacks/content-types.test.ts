@@ -9,49 +9,12 @@ import { type Attack, attack, codeOf } from "./attack.ts";
 const TYPES = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
 
 const BEFORE = ["", " ", "\t", " \t ", ";", ",", "\xa0", "*/*, ", "x", '"'];
+/** Separated by a vertical bar. */
 const AFTER = [
-  ...[
-    "",
-    " ",
-    "\t",
-    ";",
-    " ;",
-    "\t;",
-    ";;",
-    "; ",
-    ";a=b",
-    " ; a=b",
-    "\t;\ta=b",
-    '; a="b;c"',
-    ";=",
-    "; boundary=b",
-  ],
-  ...[
-    "\ta",
-    " a",
-    " garbage",
-    "\tapplication/json",
-    ",",
-    ", text/plain",
-    ",application/json",
-    "x",
-    "/x",
-    "+json",
-  ],
-  ...[
-    "\xa0",
-    "\xa0;",
-    '"',
-    "\\",
-    "*",
-    "(comment)",
-    "\x85",
-    "; charset=utf-8",
-    ';charset="UTF-8"',
-    "; charset=utf8",
-  ],
-  ...["; charset=utf-16", "; charset=utf-7", "; charset=", "; charset=latin1;charset=utf-8"],
-];
+  '| |\t|;| ;|\t;|;;|; |;a=b| ; a=b|\t;\ta=b|; a="b;c"|;=|; boundary=b|\ta| a| garbage|\tapplication/json|,',
+  ', text/plain|,application/json|x|/x|+json|\xa0|\xa0;|"|\\|*|(comment)|\x85|; charset=utf-8|;charset="UTF-8"',
+  "; charset=utf8|; charset=utf-16|; charset=utf-7|; charset=|; charset=latin1;charset=utf-8",
+].flatMap((line) => line.split("|"));
 const CASES: ((type: string) => string)[] = [
   (type) => type,
   (type) => type.toUpperCase(),
@@ -60,7 +23,7 @@ const CASES: ((type: string) => string)[] = [
   (type) => type.replace("/", "/\t"),
 ];
 
-/** What a type names by RFC 9110, section 8.3.1, and what a recipient may take away; undefined where it is malformed. */
+/** The media type by RFC 9110, section 8.3.1, without parameters; undefined if it is malformed. */
 function essenceOf(header: string): string | undefined {
   const text = header.replace(/^[ \t]+|[ \t]+$/g, "");
   return /^([!#$%&'*+.^_`|~0-9A-Za-z-]+\/[!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*(?:;|$)/
@@ -72,14 +35,14 @@ const SENT: Record<string, string> = {
   "application/json": '{"display_name":"after"}',
   "application/x-www-form-urlencoded": "display_name=after",
 };
-/** What no check would let through, in both forms. */
+/** Bodies that no check accepts. */
 const UNCHECKED = [
   '{"display_name":7,"owner_id":"x"}',
   "display_name=a%00b&owner_id=x",
   '{"display_name":["x"]}',
 ];
 
-test("whatever the spelling of its type, no body reaches an operation unchecked", async (t) => {
+test("no spelling of a Content-Type lets a body reach an operation unchecked", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const ask = asker(server, user);
@@ -125,7 +88,7 @@ test("whatever the spelling of its type, no body reaches an operation unchecked"
   t.diagnostic(`${counts.taken} were a type that is taken, and ${counts.refused} refused`);
 });
 
-test("a type that is given twice is refused, also where both are the same", async (t) => {
+test("a repeated Content-Type is refused, even if both are the same", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const [json, plain] = ["application/json", "text/plain"];
@@ -148,7 +111,7 @@ test("a type that is given twice is refused, also where both are the same", asyn
   assert.deepEqual((await asker(server, user)("GET", "/v1/contacts")).body.data, []);
 });
 
-test("a file's form is taken by its own type alone, and a body that is encoded by none", async (t) => {
+test("an upload needs exactly multipart/form-data, and no Content-Encoding is accepted", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const body = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nx\r\n--b--\r\n';
@@ -158,13 +121,15 @@ test("a file's form is taken by its own type alone, and a body that is encoded b
     assert.equal((await post(`${type}; boundary=b`)).status, 201, type);
   }
   for (const type of [
-    ...["multipart/form-data\ta", "multipart/form-data a", "multipart/form-datax", "multipart/mixed"],
-    ...[
-      "multipart/*",
-      "multipart/form-data,application/json",
-      "multipart",
-      "text/plain, multipart/form-data",
-    ],
+    "multipart/form-data\ta",
+    "multipart/form-data a",
+    "multipart/form-datax",
+    "multipart/mixed",
+
+    "multipart/*",
+    "multipart/form-data,application/json",
+    "multipart",
+    "text/plain, multipart/form-data",
   ]) {
     const answer = await post(`${type}; boundary=b`);
     assert.deepEqual([answer.status, codeOf(answer)], [415, "unsupported_media_type"], type);

@@ -56,7 +56,7 @@ for (const [path, route] of [
   ["/docs/swagger-ui-bundle.js", "/docs/swagger-ui-bundle.js"],
   ["/v1/contacts?limit=100", "/v1/contacts"],
 ] as const) {
-  test(`${PIPELINED} requests of ${path} whose answers nobody reads are not handled`, async (t) => {
+  test(`most of ${PIPELINED} pipelined requests of ${path} wait while the client reads no answers`, async (t) => {
     const [server, admin] = await startWithContacts(t);
     const socket = await openSocket(server.url);
     socket.on("error", () => {}).pause();
@@ -67,7 +67,7 @@ for (const [path, route] of [
       assert.equal((await fetch(`${server.url}/v1/me`, { headers: admin.headers })).status, 200);
     const grown = (process.memoryUsage().rss - before) / 1024 / 1024;
     socket.resetAndDestroy();
-    // The answer under way ends with its connection.
+    // The running answer ends with its connection.
     assert.ok(await eventually(async () => (await handled(server, admin, route)) > 0));
     const count = await handled(server, admin, route);
     t.diagnostic(`${count} handled, ${grown.toFixed(1)} MiB more`);
@@ -75,7 +75,7 @@ for (const [path, route] of [
   });
 }
 
-test("one request of a connection is under way at a time, and all are answered in order", async (t) => {
+test("pipelined requests of a connection run one at a time, and are answered in order", async (t) => {
   const server = await startApp(t, { maxWaitingRequests: PIPELINED });
   const user = await server.user();
   const socket = await openSocket(server.url);
@@ -90,7 +90,7 @@ test("one request of a connection is under way at a time, and all are answered i
   assert.equal(text.split("HTTP/1.1 201 ").length - 1, PIPELINED);
 });
 
-test("the body of a request that waits is read when its turn comes", async (t) => {
+test("the body of a waiting pipelined request is read when its turn comes", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const socket = await openSocket(server.url);
@@ -112,7 +112,7 @@ test("the body of a request that waits is read when its turn comes", async (t) =
   assert.match(text, /"file_size":3000000,/);
 });
 
-test("a connection on which more requests wait than may is closed", async (t) => {
+test("a connection with too many waiting requests is closed", async (t) => {
   const server = await startApp(t, { maxWaitingRequests: 10 });
   const user = await server.user();
   for (const [waiting, isClosed] of [
@@ -128,7 +128,7 @@ test("a connection on which more requests wait than may is closed", async (t) =>
   }
 });
 
-test("of a connection that is closed the rest of what was read is not parsed", async (t) => {
+test("the rest of the input of a closed connection is not parsed", async (t) => {
   const server = await startApp(t, { maxWaitingRequests: 10 });
   const user = await server.user();
   let parsed = 0;
@@ -139,11 +139,11 @@ test("of a connection that is closed the rest of what was read is not parsed", a
   socket.on("error", () => {});
   socket.write(get("/v1/me", user).repeat(PIPELINED));
   await readAll(socket, 5000);
-  // One is under way, ten wait, and one is too many.
+  // One runs, ten wait, and one is too many.
   assert.equal(parsed, 12);
 });
 
-test("what was sent whole is answered before what cannot be read behind it", async (t) => {
+test("complete pipelined requests are answered before the 400 for garbage that follows", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const rests: Record<string, [text: string, status: string]> = {
@@ -169,7 +169,7 @@ test("what was sent whole is answered before what cannot be read behind it", asy
   }
 });
 
-test("what follows a request that ends its connection takes nothing from the answer", async (t) => {
+test("data after a request with Connection: close does not truncate its answer", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const last = create("last", user).replace("host: x", "host: x\r\nconnection: close");
@@ -182,12 +182,11 @@ test("what follows a request that ends its connection takes nothing from the ans
   );
 });
 
-test("what is the same for everybody has an ETag, and is not sent again", async (t) => {
+test("public pages have an ETag, and If-None-Match with it is 304", async (t) => {
   const server = await startApp(t);
-  for (const path of [
-    ...["/", "/docs", "/openapi.json", "/docs/start.js", "/docs/swagger-ui.css"],
-    "/docs/errors/invalid_token",
-  ]) {
+  for (const path of "/ /docs /openapi.json /docs/start.js /docs/swagger-ui.css /docs/errors/invalid_token".split(
+    " ",
+  )) {
     const first = await fetch(`${server.url}${path}`);
     assert.equal(first.status, 200, path);
     const etag = first.headers.get("etag")!;

@@ -1,5 +1,4 @@
-// What one token leaves in the database, however it tries: at the default rate no more than a megabyte a second, less what
-// webhooks are handed.
+// The rows that one token can store: at most 1 MB per second at the default rate, without deliveries of webhooks.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -30,7 +29,7 @@ const large = (i: number) => ({
   avatar_url: `http://a/${wide(2039, i)}`,
 });
 
-test("one token leaves less than a megabyte of rows a second at the default rate", async (t) => {
+test("one token stores less than 1 MB of rows per second at the default rate", async (t) => {
   const now = Date.UTC(2026, 0, 1);
   // The clock stands, so what was used stays used.
   const server = await startApp(t, { requestsPerSecond: 1_000_000 }, { clock: () => now });
@@ -86,7 +85,7 @@ test("one token leaves less than a megabyte of rows a second at the default rate
   );
 });
 
-test("a write counts for its rows also if its client hangs up", async (t) => {
+test("a write counts against the rate even if its client disconnects", async (t) => {
   const now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, { requestsPerSecond: 1_000_000 }, { clock: () => now });
   const user = await server.user();

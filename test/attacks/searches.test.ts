@@ -1,4 +1,4 @@
-// Searches whose texts take as long to compare as texts can (CWE-407).
+// Searches over the texts that take longest to compare (CWE-407).
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Statement } from "../../src/db/sql.ts";
@@ -8,7 +8,7 @@ import { read, send } from "../support/people.ts";
 /** The first 20 are read at once if they are short. */
 const NOTES = 30;
 
-test("of long texts few are read at once and one is compared in one turn of the event loop, of short ones many", async (t) => {
+test("a search compares one long text per turn of the event loop, and many short ones", async (t) => {
   const server = await startApp(t);
   const { core } = server.app;
   const [long, short] = [await server.user(), await server.user()];
@@ -53,7 +53,7 @@ test("of long texts few are read at once and one is compared in one turn of the 
     NOTES,
     "messages that match are read in the turn in which their texts are compared",
   );
-  assert.equal(new Set(turns).size, NOTES, "each text has a turn of its own");
+  assert.equal(new Set(turns).size, NOTES, "one text per turn");
   assert.equal(reads, 6, "five of 40,000 bytes at once");
   turns.length = 0;
   reads = 0;

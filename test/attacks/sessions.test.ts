@@ -1,5 +1,5 @@
-// Sessions of browsers: forged and stolen cookies, requests that other sites cause (CWE-352, CWE-1275, CWE-384, CWE-613).
-// What browsers make of it is in test/console/sign-in.test.ts.
+// Sessions of browsers: forged and stolen cookies, requests from other sites (CWE-352, CWE-1275, CWE-384, CWE-613).
+// Browsers are in test/console/sign-in.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Seal } from "../../src/core/node/seal.ts";
@@ -31,20 +31,22 @@ async function start(server: Pick<TestApp, "url">, user: TestUser, key = KEY): P
 /** The part that browsers send back. */
 const sent = (cookie: string) => cookie.split(";")[0]!;
 
+const sessionOf = (cookie: string, key = KEY): Headers => [
+  ["cookie", cookie],
+  [HEADER, key],
+];
+
 /** The cookie that somebody makes for a text, with a key that they chose. */
 const forge = (server: TestApp, cookie: string, text: string, key = KEY) =>
   `${cookie.split("=")[0]}=${new Seal([key], server.app.core.random).seal(text, "session")}`;
 
-test("neither the cookie nor its key is of use alone, whatever is asked for", async (t) => {
+test("neither the cookie nor the session key works alone, on any route", async (t) => {
   const server = await startApp(t);
   const user = await server.user({ scopes: SCOPES });
   const made = await upload(server.url, user, new File(["x"], "x.txt"));
   const { file_url } = (await made.json()) as { file_url: string };
   const cookie = sent(await start(server, user));
-  const session: Headers = [
-    ["cookie", cookie],
-    [HEADER, KEY],
-  ];
+  const session: Headers = sessionOf(cookie);
   const file = new URL(file_url).pathname;
   for (const path of ["/v1/me", "/v1/contacts", "/v1/audit", "/metrics", file]) {
     assert.equal((await get(server, path, session)).status, 200, path);
@@ -53,12 +55,13 @@ test("neither the cookie nor its key is of use alone, whatever is asked for", as
       assert.equal(answer.status, path === file ? 403 : 401, `${path} with ${alone[0]}`);
     }
   }
-  for (const [method, path] of [
-    ["POST", "/v1/contacts"],
-    ["PUT", "/v1/contacts/con_x"],
-    ["DELETE", "/v1/contacts/con_x"],
-    ["POST", "/session"],
-  ] as const) {
+  for (const line of [
+    "POST /v1/contacts",
+    "PUT /v1/contacts/con_x",
+    "DELETE /v1/contacts/con_x",
+    "POST /session",
+  ]) {
+    const [method = "", path = ""] = line.split(" ");
     for (const alone of session) {
       const answer = await attack(server, undefined, { method, path, headers: [alone] });
       assert.equal(codeOf(answer), "missing_token", `${method} ${path} with ${alone[0]}`);
@@ -66,7 +69,7 @@ test("neither the cookie nor its key is of use alone, whatever is asked for", as
   }
 });
 
-test("the cookie is for this server and no script, and has the token in no spelling", async (t) => {
+test("the cookie is HttpOnly and SameSite=Strict, and contains no spelling of the token", async (t) => {
   const now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, {}, { clock: () => now });
   const user = await server.user();
@@ -89,16 +92,13 @@ test("the cookie is for this server and no script, and has the token in no spell
   assert.notEqual((await start(second, await second.user())).split("=")[0], cookie.split("=")[0]);
 });
 
-test("behind TLS the cookie goes over TLS alone", async (t) => {
+test("with an https PARLEY_PUBLIC_URL the cookie is Secure", async (t) => {
   const config = { ...(await testConfig(t)), publicUrl: "https://chat.example/parley" };
   const server = await startOn(t, config);
   const place = { url: `http://127.0.0.1:${server.app.port()}` };
   const cookie = await start(place, await server.user());
   assert.match(cookie, /^__Secure-parley-[\w-]{16}=[\w-]+; Max-Age=\d+; HttpOnly; SameSite=Strict; Secure$/);
-  const session: Headers = [
-    ["cookie", sent(cookie)],
-    [HEADER, KEY],
-  ];
+  const session: Headers = sessionOf(sent(cookie));
   assert.equal((await get(place, "/v1/me", session)).status, 200);
   const ended = await attack(place, undefined, { method: "DELETE", path: "/session", headers: session });
   assert.match(
@@ -107,7 +107,7 @@ test("behind TLS the cookie goes over TLS alone", async (t) => {
   );
 });
 
-test("a cookie that is changed, cut, or has another key is none", async (t) => {
+test("a changed or cut cookie, or another key, is 401", async (t) => {
   const server = await startApp(t);
   const cookie = sent(await start(server, await server.user()));
   const [name, value] = cookie.split("=") as [string, string];
@@ -119,27 +119,9 @@ test("a cookie that is changed, cut, or has another key is none", async (t) => {
   });
   const cut = [0, 1, 8, 16, 20, 27, 28, 40].map((bytes) => flipped.subarray(0, bytes).toString("base64url"));
   for (const each of [...changed, ...cut, `${value}AAAA`, "%", '"', "=", value.toUpperCase()])
-    assert.equal(
-      codeOf(
-        await get(server, "/v1/me", [
-          ["cookie", `${name}=${each}`],
-          [HEADER, KEY],
-        ]),
-      ),
-      "missing_token",
-      each,
-    );
+    assert.equal(codeOf(await get(server, "/v1/me", sessionOf(`${name}=${each}`))), "missing_token", each);
   for (const key of [OTHER_KEY, KEY.slice(1), `${KEY}0`, KEY.toUpperCase(), "", "x", `${KEY}, ${KEY}`])
-    assert.equal(
-      (
-        await get(server, "/v1/me", [
-          ["cookie", cookie],
-          [HEADER, key],
-        ])
-      ).status,
-      401,
-      key,
-    );
+    assert.equal((await get(server, "/v1/me", sessionOf(cookie, key))).status, 401, key);
   const twice: Headers = [
     ["cookie", cookie],
     [HEADER, KEY],
@@ -147,19 +129,10 @@ test("a cookie that is changed, cut, or has another key is none", async (t) => {
   ];
   assert.equal((await get(server, "/v1/me", twice)).status, 401);
   for (const other of [`x${name}`, name.slice(1), name.toUpperCase()])
-    assert.equal(
-      (
-        await get(server, "/v1/me", [
-          ["cookie", `${other}=${value}`],
-          [HEADER, KEY],
-        ])
-      ).status,
-      401,
-      other,
-    );
+    assert.equal((await get(server, "/v1/me", sessionOf(`${other}=${value}`))).status, 401, other);
 });
 
-test("cookies that another server of the host adds replace no session", async (t) => {
+test("cookies set by another server of the host do not replace a session", async (t) => {
   const server = await startApp(t);
   const [ann, eve] = [await server.user(), await server.user()];
   const cookie = sent(await start(server, ann));
@@ -170,10 +143,7 @@ test("cookies that another server of the host adds replace no session", async (t
     [cookie, ...evil],
     ["a=b", cookie, "c=d"],
   ]) {
-    const answer = await get(server, "/v1/me", [
-      ["cookie", header.join("; ")],
-      [HEADER, KEY],
-    ]);
+    const answer = await get(server, "/v1/me", sessionOf(header.join("; "), KEY));
     assert.equal((JSON.parse(answer.body) as { id: string }).id, ann.id);
   }
   const split: Headers = [
@@ -184,24 +154,13 @@ test("cookies that another server of the host adds replace no session", async (t
   assert.equal((JSON.parse((await get(server, "/v1/me", split)).body) as { id: string }).id, ann.id);
   // Many of them cost no more than a few.
   const many = [...Array(200).fill(`${name}=x`), cookie].join("; ");
-  assert.equal(
-    (
-      await get(server, "/v1/me", [
-        ["cookie", many],
-        [HEADER, KEY],
-      ])
-    ).status,
-    401,
-  );
+  assert.equal((await get(server, "/v1/me", sessionOf(many))).status, 401);
 });
 
-test("an Authorization header wins over a session, also a wrong one", async (t) => {
+test("an Authorization header takes precedence over a session, even a wrong one", async (t) => {
   const server = await startApp(t);
   const [ann, bob] = [await server.user(), await server.user()];
-  const session: Headers = [
-    ["cookie", sent(await start(server, ann))],
-    [HEADER, KEY],
-  ];
+  const session: Headers = sessionOf(sent(await start(server, ann)));
   const answer = await attack(server, bob, { method: "GET", path: "/v1/me", headers: session });
   assert.equal((JSON.parse(answer.body) as { id: string }).id, bob.id);
   for (const authorization of ["", "Bearer", "Bearer parley_wrong", "Basic eDp4"])
@@ -212,15 +171,12 @@ test("an Authorization header wins over a session, also a wrong one", async (t) 
     );
 });
 
-test("a session may do what its token may, and ends with it", async (t) => {
+test("a session has the scopes of its token, and ends with it", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, {}, { clock: () => now });
   const weak = await server.user({ scopes: ["contacts:read"] });
   const ask = async (user: TestUser) => {
-    const session: Headers = [
-      ["cookie", sent(await start(server, user))],
-      [HEADER, KEY],
-    ];
+    const session: Headers = sessionOf(sent(await start(server, user)));
     return (method: string, path: string) => attack(server, undefined, { method, path, headers: session });
   };
   const asWeak = await ask(weak);
@@ -246,19 +202,13 @@ test("a session may do what its token may, and ends with it", async (t) => {
   assert.equal(codeOf(await brief("GET", "/v1/me")), "invalid_token");
 });
 
-test("tokens that are guessed by sessions count as guesses", async (t) => {
+test("tokens guessed through sessions count as failures of the address", async (t) => {
   const limits = { requestsPerSecond: 1000, failuresPerSecond: 1, failuresBurst: 5 };
   const now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, limits, { clock: () => now });
   const user = await server.user();
   const cookie = sent(await start(server, user));
-  const statusOf = async (each: string) =>
-    (
-      await get(server, "/v1/me", [
-        ["cookie", each],
-        [HEADER, KEY],
-      ])
-    ).status;
+  const statusOf = async (each: string) => (await get(server, "/v1/me", sessionOf(each))).status;
   for (let i = 0; i < 10; i++) {
     const guess = forge(server, cookie, `parley_${String(i).padStart(43, "0")}`);
     assert.equal(await statusOf(guess), i < 5 ? 401 : 429);
@@ -272,11 +222,8 @@ test("only POST /session sets a cookie, and only the session's key deletes it", 
   const server = await startApp(t);
   const user = await server.user();
   const cookie = sent(await start(server, user));
-  const session: Headers = [
-    ["cookie", cookie],
-    [HEADER, KEY],
-  ];
-  for (const path of ["/", "/session", "/v1/me", "/healthz", "/docs", "/push-worker.js", "/nothing"]) {
+  const session: Headers = sessionOf(cookie);
+  for (const path of "/ /session /v1/me /healthz /docs /push-worker.js /nothing".split(" ")) {
     for (const method of ["GET", "HEAD", "OPTIONS"]) {
       const headers = Object.fromEntries(session);
       const answer = await fetch(server.url + path, { method, headers });
@@ -287,10 +234,7 @@ test("only POST /session sets a cookie, and only the session's key deletes it", 
     [],
     [["cookie", cookie]],
     [[HEADER, KEY]],
-    [
-      ["cookie", cookie],
-      [HEADER, OTHER_KEY],
-    ],
+    sessionOf(cookie, OTHER_KEY),
   ] as Headers[]) {
     const answer = await attack(server, undefined, { method: "DELETE", path: "/session", headers });
     assert.equal(answer.status, 204);
@@ -300,7 +244,7 @@ test("only POST /session sets a cookie, and only the session's key deletes it", 
   assert.match(valuesOf(renewed, "set-cookie")[0]!, /; Max-Age=2592000;/);
 });
 
-test("a session starts with a good key and a token, and with nothing else", async (t) => {
+test("a session starts only with a valid key and token", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   for (const key of ["", "x", KEY.slice(1), `${KEY}0`, KEY.toUpperCase(), "g".repeat(64)]) {
@@ -323,7 +267,7 @@ test("a session starts with a good key and a token, and with nothing else", asyn
   }
 });
 
-test("no page of another origin may send the header or a cookie, whatever origins may call", async (t) => {
+test("CORS never allows the session header or cookies", async (t) => {
   for (const corsOrigins of [[], ["https://app.example"], ["*"]]) {
     const server = await startOn(t, { ...(await testConfig(t)), corsOrigins });
     const user = await server.user();

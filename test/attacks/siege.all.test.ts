@@ -29,7 +29,7 @@ const CORPORA = [
   ...[avatars, webhooks, pictures, mediaTypes],
 ];
 
-/** In a process of their own, for as long as PARLEY_FUZZ_SECONDS says: else each gets at least four seconds. */
+/** In another process, for PARLEY_FUZZ_SECONDS, and at least four seconds each. */
 async function fuzz(t: TestContext, target: Target): Promise<void> {
   const { NODE_TEST_CONTEXT: _, PARLEY_FUZZ_SECONDS = "120", ...env } = process.env;
   const how = ["--test", "--test-concurrency=1", "--test-reporter=./test/support/reporter.ts"];
@@ -46,7 +46,7 @@ async function fuzz(t: TestContext, target: Target): Promise<void> {
   assert.equal(code, 0);
 }
 
-test("under siege a server answers others, and when it is over it is as it was", {
+test("under siege the server answers others, and memory returns to normal afterwards", {
   skip: noProc,
   timeout: 3_600_000,
 }, async (t) => {

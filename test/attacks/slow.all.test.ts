@@ -5,13 +5,13 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { startApp, upload } from "../support/app.ts";
-import { openSocket, readAll } from "../support/raw-socket.ts";
+import { beginUpload, FORM_HEAD, openSocket, readAll } from "../support/raw-socket.ts";
 
 const LIMIT_MS = 500;
 /** The server looks once a second at most. */
 const PATIENCE_MS = 5000;
 
-test("a request whose head does not end is answered 408 and cut, however it trickles; others go on meanwhile", async (t) => {
+test("an endless head is 408, however it trickles, and delays no other client (slowloris)", async (t) => {
   const server = await startApp(t, { headersTimeoutMs: LIMIT_MS });
   const sockets = await Promise.all(Array.from({ length: 50 }, () => openSocket(server.url)));
   const answers = sockets.map((socket) => readAll(socket, PATIENCE_MS));
@@ -28,7 +28,7 @@ test("a request whose head does not end is answered 408 and cut, however it tric
   assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
 });
 
-test("a request that was answered 408 is not done when its rest comes", async (t) => {
+test("a request answered 408 is not executed when its rest arrives", async (t) => {
   const server = await startApp(t, { headersTimeoutMs: LIMIT_MS });
   const { headers } = await server.user();
   const socket = await openSocket(server.url, true);
@@ -46,30 +46,24 @@ test("a request that was answered 408 is not done when its rest comes", async (t
       "content-type: application/x-www-form-urlencoded\r\n",
   );
   await ended;
-  assert.match(text, /^HTTP\/1\.1 408 /);
+  assert.match(text, /^HTTP\/1\.1 408 .*\r\nx-content-type-options: nosniff\r\n/is);
   socket.write(`\r\n${body}`);
   await sleep(300);
   const contacts = await (await fetch(`${server.url}/v1/contacts`, { headers })).json();
   assert.deepEqual((contacts as { data: unknown[] }).data, []);
 });
 
-test("a body that trickles after a burst is answered 408", async (t) => {
+test("a body below the minimum rate is 408, even after a burst", async (t) => {
   const server = await startApp(t, { bodyIdleTimeoutMs: LIMIT_MS });
-  const { headers } = await server.user();
-  const socket = await openSocket(server.url);
-  socket.write(
-    `POST /v1/attachments HTTP/1.1\r\nhost: x\r\nauthorization: ${headers.authorization}\r\n` +
-      "content-type: multipart/form-data; boundary=b\r\ncontent-length: 90000000\r\n\r\n" +
-      '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n',
-  );
-  socket.write(Buffer.alloc(2 * 1024 * 1024));
+  const socket = await beginUpload(server.url, await server.user(), { "content-length": 90_000_000 });
+  socket.write(Buffer.concat([Buffer.from(FORM_HEAD), Buffer.alloc(2 * 1024 * 1024)]));
   const trickle = setInterval(() => socket.write("x"), 100);
   t.after(() => clearInterval(trickle));
   const answer = await readAll(socket, 4 * PATIENCE_MS);
   assert.match(answer, /^HTTP\/1\.1 408 /);
 });
 
-test("a body that came while the server was held up is not taken for a slow one", async (t) => {
+test("a body that arrives while the event loop is blocked is not taken for a slow one", async (t) => {
   const server = await startApp(t, { bodyIdleTimeoutMs: LIMIT_MS });
   const { headers } = await server.user();
   const socket = await openSocket(server.url);
@@ -80,7 +74,7 @@ test("a body that came while the server was held up is not taken for a slow one"
   );
   const answer = readAll(socket, PATIENCE_MS);
   await sleep(LIMIT_MS / 10);
-  // The server is in this process. What is done in an immediate is followed by timers, and then by what sockets have.
+  // The server is in this process: timers come after immediates, and sockets after timers.
   await setImmediate();
   socket.write(body.slice(1));
   const end = performance.now() + 2 * LIMIT_MS;
@@ -88,7 +82,7 @@ test("a body that came while the server was held up is not taken for a slow one"
   assert.match(await answer, /^HTTP\/1\.1 201 /);
 });
 
-test("a download that nobody reads is cut", async (t) => {
+test("a download that nobody reads is closed", async (t) => {
   const server = await startApp(t, { socketIdleTimeoutMs: LIMIT_MS });
   const user = await server.user();
   const bytes = 40_000_000;

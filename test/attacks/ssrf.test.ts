@@ -8,7 +8,7 @@ import { SCOPES } from "../../src/core/people/tokens.ts";
 import { startApp } from "../support/app.ts";
 import { asker, type Json } from "../support/asker.ts";
 
-test("the address of a picture is kept, and nobody asks it", async (t) => {
+test("avatar_url is stored and never fetched", async (t) => {
   let connections = 0;
   const canary = createServer((socket) => {
     connections++;

@@ -5,11 +5,11 @@ import { test } from "node:test";
 import { startApp } from "../support/app.ts";
 import { attack, codeOf } from "./attack.ts";
 
-const BEFORE = ["*", "**", "*/", "*/../", "x", "ftp://a/", "a:80/", "http:///"];
-const PATHS = ["metrics", "v1/users", "v1/contacts", "healthz", "files/att_0/x", "openapi.json", "nothing"];
+const BEFORE = "* ** */ */../ x ftp://a/ a:80/ http:///".split(" ");
+const PATHS = "metrics v1/users v1/contacts healthz files/att_0/x openapi.json nothing".split(" ");
 const FRAGMENTS = ["#", "#x", "#/../x", "?a#b"];
 
-test("a request target that neither begins with a slash nor is absolute is refused", async (t) => {
+test("a request target that is neither absolute nor begins with a slash is 400", async (t) => {
   const server = await startApp(t);
   const admin = await server.user({ scopes: ["admin"] });
   for (const path of PATHS) {
@@ -23,7 +23,7 @@ test("a request target that neither begins with a slash nor is absolute is refus
   }
 });
 
-test("a request target with a fragment is refused", async (t) => {
+test("a request target with a fragment is 400", async (t) => {
   const server = await startApp(t);
   const admin = await server.user({ scopes: ["admin"] });
   for (const path of PATHS) {
@@ -38,7 +38,7 @@ test("a request target with a fragment is refused", async (t) => {
   }
 });
 
-test("the target of a request to a proxy leads to its path, with the same rights", async (t) => {
+test("an absolute request target has the rights of its path", async (t) => {
   const server = await startApp(t);
   const admin = await server.user({ scopes: ["admin"] });
   const other = await server.user();
@@ -50,7 +50,7 @@ test("the target of a request to a proxy leads to its path, with the same rights
   assert.equal(await statusOf(other, `${server.url}/v1/contacts?limit=1`), 200);
 });
 
-test("an absolute target has the headers and the errors of its path", async (t) => {
+test("an absolute request target has the headers and errors of its path", async (t) => {
   const server = await startApp(t);
   const file = { method: "GET", path: "http://a/files/att_0/x", headers: [] };
   const found = new Map((await attack(server, undefined, file)).headers);
@@ -59,7 +59,7 @@ test("an absolute target has the headers and the errors of its path", async (t) 
   assert.equal((await attack(server, undefined, nothing)).status, 401);
 });
 
-test("OPTIONS of the whole server is no malformed request", async (t) => {
+test("OPTIONS * is 405", async (t) => {
   const server = await startApp(t);
   const answer = await attack(server, undefined, { method: "OPTIONS", path: "*", headers: [] });
   assert.equal(answer.status, 405, answer.body);
@@ -67,7 +67,7 @@ test("OPTIONS of the whole server is no malformed request", async (t) => {
   assert.equal(get.status, 400, get.body);
 });
 
-test("spaces before the target are no part of it: the path behind them has its own rights", async (t) => {
+test("spaces before the request target do not bypass the rights of its path", async (t) => {
   const server = await startApp(t);
   const other = await server.user();
   const answer = await attack(server, other, { method: "GET ", path: "/metrics", headers: [] });

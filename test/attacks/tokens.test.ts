@@ -1,17 +1,17 @@
-// Tokens that are guessed, made up from what a look-alike decodes to, or read from a stolen data folder (CWE-208, CWE-312).
+// Tokens that resemble valid ones, or are read from a stolen data folder (CWE-208, CWE-312).
 // Floods of guesses are in test/http/rate-limits.test.ts.
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { revokeTokensOf, SCOPES } from "../../src/core/people/tokens.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
 import { startApp } from "../support/app.ts";
 import { asker } from "../support/asker.ts";
 import { attack } from "./attack.ts";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-test("a token is itself alone: none that is alike is taken, not even one of the same 32 bytes", async (t) => {
+test("a token that only resembles a valid one is refused, even if it decodes to the same bytes", async (t) => {
   const server = await startApp(t);
   const { token } = await server.user();
   const statusOf = async (authorization: string) =>
@@ -34,16 +34,8 @@ test("a token is itself alone: none that is alike is taken, not even one of the 
       token.toUpperCase(),
       token.toLowerCase(),
     ],
-    ...[
-      `${token},${token}`,
-      `"${token}"`,
-      `${token}\0`,
-      "parley_",
-      `parley_${"A".repeat(43)}`,
-      "%",
-      "' OR 1=1 --",
-      "*",
-    ],
+    ...[`${token},${token}`, `"${token}"`, `${token}\0`, `parley_${"A".repeat(43)}`],
+    ...["parley_", "%", "' OR 1=1 --", "*"],
   ];
   for (const each of alike) assert.ok([400, 401].includes(await statusOf(`Bearer ${each}`)), each);
   for (const scheme of ["Basic", "Token", "", "Bearer Bearer", "Digest"]) {
@@ -52,7 +44,7 @@ test("a token is itself alone: none that is alike is taken, not even one of the 
   assert.equal(await statusOf(`Bearer ${token}`), 200);
 });
 
-test("a stolen data folder holds no token, in whatever spelling, also where it was made with a key", async (t) => {
+test("the data folder contains no token in any spelling, even one created with an Idempotency-Key", async (t) => {
   const server = await startApp(t);
   const admin = await server.user({ scopes: SCOPES });
   const ask = asker(server, admin);
@@ -78,24 +70,4 @@ test("a stolen data folder holds no token, in whatever spelling, also where it w
     searched += content.length;
   }
   assert.ok(searched > 0);
-});
-
-test("known users behind an address that guesses are let in, also after another token was revoked", async (t) => {
-  const limits = { requestsPerSecond: 1000, failuresPerSecond: 1, failuresBurst: 5 };
-  const now = Date.UTC(2026, 0, 1);
-  const server = await startApp(t, limits, { clock: () => now });
-  const [known, revoked, fresh] = [await server.user(), await server.user(), await server.user()];
-  const statusOf = async (headers: { authorization: string }) =>
-    (await fetch(`${server.url}/v1/me`, { headers })).status;
-  const guess = (i: number) => statusOf({ authorization: `Bearer parley_${String(i).padStart(43, "0")}` });
-  assert.equal(await statusOf(known.headers), 200);
-  assert.equal(await statusOf(revoked.headers), 200);
-  for (let i = 0; i < 10; i++) assert.equal(await guess(i), i < 5 ? 401 : 429);
-  assert.equal(await statusOf(fresh.headers), 429, "it has never come before");
-  await revokeTokensOf(server.app.core, null, revoked.id);
-  assert.equal(await statusOf(known.headers), 200);
-  assert.equal(await statusOf(revoked.headers), 401, "it is looked at again");
-  assert.equal(await statusOf(revoked.headers), 429, "from now on it is a guess");
-  assert.equal(await statusOf(known.headers), 200);
-  assert.equal(await guess(10), 429);
 });

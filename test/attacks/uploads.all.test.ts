@@ -1,44 +1,26 @@
-// Uploads that try to take more than their user has: without Content-Length, many at once, under a used Idempotency-Key.
+// Uploads that try to exceed the quota: without Content-Length, many at once, with a used Idempotency-Key.
 import assert from "node:assert/strict";
 import { watch } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import type { Limits } from "../../src/config/limits.ts";
+import { test } from "node:test";
 import { sql } from "../../src/db/sql.ts";
-import { startOn, type TestApp, testConfig, upload } from "../support/app.ts";
-import { testDatabase } from "../support/engines/postgres.ts";
+import { startApp, type TestApp, upload } from "../support/app.ts";
 import { eventually, storedFiles } from "../support/files-on-disk.ts";
+import { onEachEngineWith } from "../support/on-engines.ts";
 import { add, code, filesOf, type Person, person, read, used } from "../support/people.ts";
-import { openSocket, readAnswer } from "../support/raw-socket.ts";
+import { beginUpload, FORM_HEAD, FORM_TAIL, readAnswer } from "../support/raw-socket.ts";
 
 const MIB = 1024 * 1024;
 const DAY_MS = 24 * 3600_000;
-const BOUNDARY = "frontier";
-const HEAD = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
-const TAIL = `\r\n--${BOUNDARY}--\r\n`;
-
-async function start(t: TestContext, engine: string, limits: Partial<Limits>, clock?: () => number) {
-  const config = await testConfig(t, limits);
-  const parts = clock ? { clock } : {};
-  if (engine === "sqlite") return startOn(t, config, parts);
-  const databaseUrl = await testDatabase(t);
-  return startOn(t, { ...config, databaseUrl, secrets: ["s".repeat(32)] }, parts);
-}
 
 const chunk = (bytes: Buffer) =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 
 /** Begins a chunked upload and sends the first bytes of its file. */
-async function begin(server: TestApp, who: Person, size: number, headers = ""): Promise<Socket> {
-  const socket = await openSocket(server.url);
-  // The rest of a refused body may meet a reset.
-  socket.on("error", () => {});
-  socket.write(
-    `POST /v1/attachments HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${who.token}\r\n${headers}` +
-      `content-type: multipart/form-data; boundary=${BOUNDARY}\r\ntransfer-encoding: chunked\r\n\r\n`,
-  );
-  socket.write(chunk(Buffer.from(HEAD)));
+async function begin(server: TestApp, who: Person, size: number, headers = {}): Promise<Socket> {
+  const socket = await beginUpload(server.url, who, { "transfer-encoding": "chunked", ...headers });
+  socket.write(chunk(Buffer.from(FORM_HEAD)));
   if (size > 0) send(socket, size);
   return socket;
 }
@@ -48,7 +30,7 @@ function send(socket: Socket, size: number): void {
 }
 
 async function end(socket: Socket): Promise<string> {
-  socket.write(Buffer.concat([chunk(Buffer.from(TAIL)), Buffer.from("0\r\n\r\n")]));
+  socket.write(Buffer.concat([chunk(Buffer.from(FORM_TAIL)), Buffer.from("0\r\n\r\n")]));
   return answerOf(socket);
 }
 
@@ -67,26 +49,30 @@ async function reserved(server: TestApp): Promise<number> {
   return Number(row!.bytes);
 }
 
-/** Nothing is reserved, under way or in the store beyond these files. */
+/** Nothing is reserved, running or stored except these files. */
 async function isSettled(server: TestApp, files: number): Promise<void> {
   assert.ok(await eventually(async () => (await storedFiles(server.config)).length === files));
   assert.ok(await eventually(async () => (await reserved(server)) === 0));
   assert.ok(await eventually(async () => server.app.core.uploadsUnderWay.size === 0));
 }
 
-for (const engine of ["sqlite", "postgres"]) {
-  test(`${engine}: a chunked upload is 507 as soon as it is larger than the quota, and leaves nothing`, async (t) => {
-    const server = await start(t, engine, { userQuotaBytes: MIB });
+onEachEngineWith(
+  { userQuotaBytes: MIB },
+  "a chunked upload is 507 as soon as it exceeds the quota",
+  async (server) => {
     const ann = await person(server, "ann");
     // The body does not end: only a server that counts on the way can answer.
     assert.equal(await answerOf(await begin(server, ann, MIB + 1)), "507 quota_exceeded");
     await isSettled(server, 0);
     assert.equal(await end(await begin(server, ann, MIB)), "201");
     await isSettled(server, 1);
-  });
+  },
+);
 
-  test(`${engine}: a chunked upload reserves room while it comes in`, async (t) => {
-    const server = await start(t, engine, { userQuotaBytes: 10 * MIB });
+onEachEngineWith(
+  { userQuotaBytes: 10 * MIB },
+  "a chunked upload reserves quota as it arrives",
+  async (server) => {
     const ann = await person(server, "ann");
     const first = await begin(server, ann, 7 * MIB);
     assert.ok(await eventually(async () => (await reserved(server)) > 4 * MIB));
@@ -100,11 +86,14 @@ for (const engine of ["sqlite", "postgres"]) {
     assert.equal(await end(first), "201", "what fits exactly is taken");
     assert.equal(await used(server, ann), 10 * MIB);
     await isSettled(server, 2);
-  });
+  },
+);
 
-  test(`${engine}: of 50 chunked uploads at once with room for three, three are taken`, async (t) => {
+onEachEngineWith(
+  { userQuotaBytes: 300_000 },
+  "3 of 50 concurrent uploads succeed if 3 fit the quota",
+  async (server) => {
     const size = 100_000;
-    const server = await start(t, engine, { userQuotaBytes: 3 * size });
     const ann = await person(server, "ann");
     const answers = await Promise.all(
       Array.from({ length: 50 }, async () => end(await begin(server, ann, size))),
@@ -112,10 +101,13 @@ for (const engine of ["sqlite", "postgres"]) {
     assert.deepEqual(answers.sort(), ["201", "201", "201", ...Array(47).fill("507 quota_exceeded")]);
     assert.equal(await used(server, ann), 3 * size);
     await isSettled(server, 3);
-  });
+  },
+);
 
-  test(`${engine}: of two reservations that cannot both grow, the refused one leaves its room to the other`, async (t) => {
-    const server = await start(t, engine, { userQuotaBytes: 10 });
+onEachEngineWith(
+  { userQuotaBytes: 10 },
+  "a reservation that cannot grow leaves its room to others",
+  async (server) => {
     const { id: userId } = await person(server, "ann");
     const now = Date.now();
     const raise = (id: string, bytes: number) =>
@@ -124,11 +116,11 @@ for (const engine of ["sqlite", "postgres"]) {
     const refusals = await Promise.all([raise("att_1", 8), raise("att_2", 8)]);
     assert.equal(refusals.filter((each) => each === null).length, 1);
     assert.equal(await reserved(server), 8);
-  });
-}
+  },
+);
 
-test("large chunked uploads at once never take more than the quota, and never refuse all", async (t) => {
-  const server = await start(t, "sqlite", { userQuotaBytes: 18 * MIB });
+test("large concurrent chunked uploads never exceed the quota, and at least one succeeds", async (t) => {
+  const server = await startApp(t, { userQuotaBytes: 18 * MIB });
   const ann = await person(server, "ann");
   const answers = await Promise.all(
     Array.from({ length: 10 }, async () => end(await begin(server, ann, 6 * MIB))),
@@ -143,13 +135,13 @@ test("large chunked uploads at once never take more than the quota, and never re
   await isSettled(server, taken);
 });
 
-test("a user has so many uploads under way: one more is 429 before its body is sent, until one has ended", async (t) => {
-  const server = await start(t, "sqlite", { uploadsPerUser: 3 });
+test("one more concurrent upload than the limit is 429 before its body is sent", async (t) => {
+  const server = await startApp(t, { uploadsPerUser: 3 });
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const underWay = () => server.app.core.uploadsUnderWay.get(ann.id) ?? 0;
   const begun = await Promise.all([1, 2, 3].map(() => begin(server, ann, 1000)));
   assert.ok(await eventually(async () => underWay() === 3));
-  const waiting = await begin(server, ann, 0, "expect: 100-continue\r\n");
+  const waiting = await begin(server, ann, 0, { expect: "100-continue" });
   const answer = await readAnswer(waiting);
   waiting.destroy();
   assert.match(answer, /^HTTP\/1\.1 429 .*\r\nretry-after: 1\r\n.*"code":"rate_limited"/is);
@@ -167,10 +159,10 @@ test("a user has so many uploads under way: one more is 429 before its body is s
   await isSettled(server, 0);
 });
 
-test("an upload under a used Idempotency-Key writes nothing to the store", async (t) => {
-  const server = await start(t, "sqlite", { userQuotaBytes: 10 * MIB });
+test("an upload with a used Idempotency-Key writes nothing to the store", async (t) => {
+  const server = await startApp(t, { userQuotaBytes: 10 * MIB });
   const ann = await person(server, "ann");
-  const key = "idempotency-key: used\r\n";
+  const key = { "idempotency-key": "used" };
   assert.equal(await end(await begin(server, ann, MIB, key)), "201");
   await isSettled(server, 1);
   const seen: (string | null)[] = [];
@@ -182,19 +174,19 @@ test("an upload under a used Idempotency-Key writes nothing to the store", async
   assert.equal(await used(server, ann), MIB);
   await isSettled(server, 1);
   assert.deepEqual(seen, []);
-  // The watcher sees what is written.
+  // The watcher notices writes.
   assert.equal(await end(await begin(server, ann, MIB)), "201");
   assert.ok(await eventually(async () => seen.length > 0));
 });
 
-test("an upload whose Idempotency-Key expires while it comes in is 503, and a retry is done anew", async (t) => {
+test("an upload whose Idempotency-Key expires meanwhile is 503, and a retry creates it", async (t) => {
   let now = Date.UTC(2026, 0, 1);
-  const server = await start(t, "sqlite", {}, () => now);
+  const server = await startApp(t, {}, { clock: () => now });
   const ann = await person(server, "ann");
-  const key = "idempotency-key: used\r\n";
+  const key = { "idempotency-key": "used" };
   assert.equal(await end(await begin(server, ann, MIB, key)), "201");
   now += DAY_MS - 1;
-  const socket = await begin(server, ann, 1000, `${key}expect: 100-continue\r\n`);
+  const socket = await begin(server, ann, 1000, { ...key, expect: "100-continue" });
   // It is answered once the key was looked up.
   assert.match(await new Promise((resolve) => socket.once("data", (data) => resolve(`${data}`))), / 100 /);
   now += 1;

@@ -121,13 +121,13 @@ export const access: readonly Mutant[] = [
     name: "an event of a file is told to those who do not see it",
     find: "${audience(conversationId, sql`${messageId}`)}`;",
     replace: "FROM members s WHERE s.conversation_id = ${conversationId}`;",
-    tests: ["http/events-seen"],
+    tests: ["http/sharing-model"],
   },
   {
     name: "a list has everybody's events",
     find: "WHERE recipient_id = ${recipientId} AND ${range}",
     replace: "WHERE (recipient_id = ${recipientId} OR TRUE) AND ${range}",
-    tests: ["http/events"],
+    tests: ["http/sharing-model"],
   },
   {
     name: "a webhook is anybody's",
@@ -163,6 +163,6 @@ export const access: readonly Mutant[] = [
     name: "a signed token of any type is taken",
     find: 'typ === undefined || (typeof typ === "string" && TYPE.test(typ))',
     replace: "true || typ === TYPE",
-    tests: ["attacks/token-types"],
+    tests: ["http/jwt"],
   },
 ];

@@ -33,7 +33,7 @@ async function stopAll(t: Scope): Promise<void> {
 }
 
 /** Ends with the last test of the file that calls it while it loads. */
-export function fileScope(): Scope {
+function fileScope(): Scope {
   const ends: (() => unknown)[] = [];
   after(async () => {
     for (const end of ends) await end();

@@ -1,6 +1,7 @@
 // Alerts by edits of messages with mentions.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { hasUnnumbered } from "../../../src/db/queries/events/events.ts";
 import { startApp } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
 import { eventually } from "../../support/files-on-disk.ts";
@@ -27,8 +28,8 @@ onEachEngineWith(LIMITS, "an edit alerts users it newly mentions who see the mes
       ({ notify, payload }) => [notify, (payload as Json).text ?? null],
     );
   await send(server, bob, "PUT", `/v1/conversations/${conversation}/read`, { message_id: id });
-  // PostgreSQL numbers events after their commit.
-  await settled(server);
+  // PostgreSQL numbers events after their commit, and a subscription gets what is numbered after it.
+  assert.ok(await eventually(async () => !(await hasUnnumbered(server.app.core.db))));
   const to = await pushServer(t);
   await subscribe(server, bob, to.device("/bob"));
   await subscribe(server, cat, to.device("/cat"));

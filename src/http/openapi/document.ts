@@ -9,10 +9,10 @@ import {
 import { reactionResource } from "../../core/messages/reactions.ts";
 import { type Field, type Shape, withNull } from "../../core/resource/fields.ts";
 import type { Resource } from "../../core/resource/schema.ts";
+import { MAX_MESSAGE_FILES } from "../protocol/forms.ts";
 import { headers } from "../protocol/headers.ts";
 import { documentPath, KEY, type Operation, takesKey } from "../protocol/operation.ts";
 import { FIRST_TYPES, PART_TYPES } from "../protocol/resumable.ts";
-import { MAX_MESSAGE_FILES } from "../protocol/uploads.ts";
 import type { Group } from "../routes/operations.ts";
 import { examplesOf, problem, responsesOf, toPageSchema } from "./responses.ts";
 import { webhooks } from "./webhooks.ts";

@@ -18,9 +18,9 @@ import { idOf } from "../../../core/resource/resource.ts";
 import { ParleyError } from "../../../errors.ts";
 import { repeated } from "../../protocol/bodies.ts";
 import { expectedVersions } from "../../protocol/conditions.ts";
+import { receiveForm } from "../../protocol/forms.ts";
 import { type Operation, operation, queryOf } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
-import { receiveForm } from "../../protocol/uploads.ts";
 
 const uploadFields = { ...targetFields, ...stripFields };
 

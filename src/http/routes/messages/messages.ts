@@ -26,9 +26,9 @@ import { searchMessages } from "../../../core/search/search.ts";
 import { ParleyError } from "../../../errors.ts";
 import { requireScope } from "../../protocol/authentication.ts";
 import { expectedVersions } from "../../protocol/conditions.ts";
+import { isForm, readMessage, receiveMessage } from "../../protocol/forms.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
-import { isForm, readMessage, receiveMessage } from "../../protocol/uploads.ts";
 
 const id = { name: "message_id", kind: "msg", unknown: "message_not_found" } as const;
 const emojiInPath = { name: "emoji", field: emoji };

@@ -31,7 +31,7 @@ import { type Page, type PageEnvelope, toPage } from "../resource/page.ts";
 import { type Expected, readBack, type Versioned, versioned as versionedText } from "../resource/resource.ts";
 import type { Turns } from "../resource/turns.ts";
 import { type Additions, chooseShape, linked } from "./attachment-resource.ts";
-import { UploadsOnce } from "./upload-once.ts";
+import { RequestUploads } from "./upload-once.ts";
 
 export type { AttachmentRow as FileRow, Target };
 
@@ -64,8 +64,8 @@ export async function beginAttachment(
   caller: Caller,
   key: string | undefined,
   target: Target,
-): Promise<UploadsOnce> {
-  const uploads = await UploadsOnce.begin(core, caller, key);
+): Promise<RequestUploads> {
+  const uploads = await RequestUploads.begin(core, caller, key);
   if (!uploads.isReplay) await checkTarget(core, caller, target);
   return uploads;
 }
@@ -74,7 +74,7 @@ export async function beginAttachment(
 export async function createAttachment(
   core: Core,
   caller: Caller,
-  uploads: UploadsOnce,
+  uploads: RequestUploads,
   target: Target,
 ): Promise<Versioned> {
   const [upload] = uploads.files;

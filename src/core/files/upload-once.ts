@@ -18,7 +18,7 @@ const RENEW_MS = 10 * 60_000;
 const RESERVATION_MS = 15 * 60_000;
 
 /** The files that one request uploads. When they go out of scope, those that were not committed are discarded. */
-export class UploadsOnce implements AsyncDisposable {
+export class RequestUploads implements AsyncDisposable {
   readonly files: UploadOnce[] = [];
   /** Whether the key was used before: the result of the first request holds, and nothing is stored. */
   readonly isReplay: boolean;
@@ -34,8 +34,8 @@ export class UploadsOnce implements AsyncDisposable {
   }
 
   /** `key` is the Idempotency-Key. */
-  static async begin(core: Core, caller: Caller, key: string | undefined): Promise<UploadsOnce> {
-    return new UploadsOnce(core, caller, key, key !== undefined && (await isReplay(core, caller, key)));
+  static async begin(core: Core, caller: Caller, key: string | undefined): Promise<RequestUploads> {
+    return new RequestUploads(core, caller, key, key !== undefined && (await isReplay(core, caller, key)));
   }
 
   /** Begins a file. Throws `rate_limited` if the user has as many uploads under way on this node as the limit allows. */

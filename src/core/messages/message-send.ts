@@ -1,6 +1,6 @@
 import { ParleyError } from "../../errors.ts";
 import { stripFields, toNewAttachment } from "../files/attachments.ts";
-import type { UploadsOnce } from "../files/upload-once.ts";
+import type { RequestUploads } from "../files/upload-once.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
 import { isReplay, writeIdempotent } from "../record/idempotency.ts";
@@ -36,7 +36,7 @@ export async function createMessage(
   caller: Caller,
   key: string | undefined,
   fields: MessageFields,
-  uploads?: UploadsOnce,
+  uploads?: RequestUploads,
 ): Promise<Versioned> {
   const sent = uploads?.files ?? [];
   checkFields(fields, sent.length > 0);

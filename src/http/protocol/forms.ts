@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { fileTooLarge } from "../../core/files/upload.ts";
-import type { UploadOnce, UploadsOnce } from "../../core/files/upload-once.ts";
+import type { RequestUploads, UploadOnce } from "../../core/files/upload-once.ts";
 import {
   filename,
   type Parsed,
@@ -97,7 +97,7 @@ export async function readMessage<S extends Shape>(
 export async function receiveMessage<S extends Shape>(
   request: FastifyRequest,
   shape: S,
-  uploads: UploadsOnce,
+  uploads: RequestUploads,
   limits: MessageLimits,
 ): Promise<Parsed<S>> {
   const rules = {

@@ -1,6 +1,6 @@
 // Actions of others on the servers of sharing-two-worlds.ts: open ones on both, secret ones on one of them.
 
-import { UploadsOnce } from "../../../src/core/files/upload-once.ts";
+import { RequestUploads } from "../../../src/core/files/upload-once.ts";
 import { joinGroup, leaveGroup } from "../../../src/core/groups/groups.ts";
 import { markRead, updateConversation } from "../../../src/core/messages/conversations.ts";
 import { createMessage } from "../../../src/core/messages/message-send.ts";
@@ -78,7 +78,7 @@ function openOf(kind: string, twins: Twins, { target, spare }: Act): Doing {
   const group = twins.pick("grp", target);
   const sendTo = async (core: Core, caller: Caller, conversation_id: string) => {
     if (spare % 2) return createMessage(core, caller, undefined, { conversation_id, text });
-    await using uploads = await UploadsOnce.begin(core, caller, undefined);
+    await using uploads = await RequestUploads.begin(core, caller, undefined);
     const file = { filename: "theirs.txt", declaredType: undefined, maxBytes: undefined };
     await uploads.add().receive({ ...file, bytes: chunks(text), stripsMetadata: false });
     return createMessage(core, caller, undefined, { conversation_id }, uploads);

@@ -1,4 +1,4 @@
-import { UploadsOnce } from "../../../core/files/upload-once.ts";
+import { RequestUploads } from "../../../core/files/upload-once.ts";
 import { createMessage, messageFields } from "../../../core/messages/message-send.ts";
 import {
   deleteMessage,
@@ -110,7 +110,7 @@ export const messageOperations: readonly Operation[] = [
       "disk_full",
     ],
     async handle({ core, caller, key, request, reply, limits }) {
-      await using uploads = isForm(request) ? await UploadsOnce.begin(core, caller, key) : undefined;
+      await using uploads = isForm(request) ? await RequestUploads.begin(core, caller, key) : undefined;
       const fields = uploads
         ? await receiveMessage(request, messageFields, uploads, limits)
         : await readMessage(request, messageFields, limits);

@@ -93,7 +93,7 @@ export class UploadOnce extends Upload {
   #isDone = false;
 
   constructor(core: Core, caller: Caller, isHashOnly: boolean) {
-    super(core, caller.userId, core.newId("att"), new FileFacts());
+    super(core, caller.userId, core.limits.userQuotaBytes > 0 ? core.newId("att") : "", new FileFacts());
     this.#caller = caller;
     this.isHashOnly = isHashOnly;
     this.#slot = countUpload(core, caller.userId);

@@ -28,7 +28,7 @@ export type Room = Pick<Reservation, "bytes" | "quota" | "now">;
 export abstract class Upload implements AsyncDisposable {
   protected readonly core: Core;
   protected readonly userId: string;
-  /** Of its reservation. */
+  /** Of its reservation, if there is a quota. */
   protected readonly id: string;
   /** The bytes that have come in. */
   size = 0;

@@ -39,19 +39,10 @@ export async function blocksOf(page: string): Promise<Block[]> {
   }));
 }
 
-/** All pages of Markdown for readers of the project, by their paths. */
-export async function allPages(): Promise<string[]> {
-  const folders = ["docs/", "docs/api/", "bench/", "client/", ""];
-  const pages = folders.map(async (folder) =>
-    (await readdir(new URL(folder, ROOT)))
-      .filter((name) => name.endsWith(".md"))
-      .map((name) => folder + name),
-  );
-  return (await Promise.all(pages)).flat();
-}
-
+/** The pages of the API, by their paths. */
 export async function apiPages(): Promise<string[]> {
-  return (await allPages()).filter((page) => page.startsWith("docs/api/"));
+  const names = await readdir(new URL("docs/api/", ROOT));
+  return names.filter((name) => name.endsWith(".md")).map((name) => `docs/api/${name}`);
 }
 
 /** A folder as the reader's: with the files that the pages upload, and the command where a checkout has it. */

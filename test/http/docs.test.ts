@@ -5,7 +5,7 @@ import { settingsReference } from "../../src/config/settings.ts";
 import { catalogue } from "../../src/errors.ts";
 import { allOperations } from "../../src/http/routes/operations.ts";
 import { startApp } from "../support/app.ts";
-import { allPages, apiPages, blocksOf, OVERVIEW, ROOT, readPage } from "./doc-pages.ts";
+import { apiPages, blocksOf, OVERVIEW, ROOT, readPage } from "./doc-pages.ts";
 import { scopeLines } from "./visibility/scopes.ts";
 
 test("docs/api has a curl of every request of contacts and attachments", async () => {
@@ -61,31 +61,6 @@ test("docs/security.md names existing tests, and every one of test/attacks", asy
   for (const path of named) await access(new URL(path, ROOT));
   for (const name of await readdir(new URL("test/attacks/", ROOT)))
     if (name.endsWith(".test.ts")) assert.ok(named.has(`test/attacks/${name}`), name);
-});
-
-/** The anchors that a page has, as GitHub makes them of its headings. */
-function anchorsOf(text: string): string[] {
-  const headings = text.replaceAll(/^```.*?^```$/gms, "").matchAll(/^#+ (.+)$/gm);
-  return Array.from(headings, ([, title]) =>
-    title!
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-      .replaceAll(" ", "-"),
-  );
-}
-
-test("every relative link in the docs leads to a file and heading", async () => {
-  for (const page of await allPages()) {
-    for (const [, target, anchor] of (await readPage(page)).matchAll(
-      /\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g,
-    )) {
-      const path = new URL(target || page.split("/").at(-1)!, new URL(page, ROOT));
-      await access(path);
-      if (!anchor) continue;
-      const anchors = anchorsOf(await readPage(path.pathname));
-      assert.ok(anchors.includes(anchor), `${page}: ${target}#${anchor}`);
-    }
-  }
 });
 
 test("no two pages create the same contact", async () => {

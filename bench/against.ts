@@ -23,7 +23,7 @@ const PARLEY_IN: Record<string, string> = {
 /** A change may cost so much, or as much as two servers of the same commit differ by. */
 const BOUND = 1.05;
 
-/** Starts a Parley on its own data, and returns the requests for each work. */
+/** Starts a Parley on separate data, and returns the requests for each work. */
 type Side = (stack: AsyncDisposableStack) => Promise<Record<string, Costed>>;
 
 /** Fills the data of a side in a folder. `command`: of the Parley that is measured. */
@@ -67,7 +67,7 @@ async function fillSqlite(folder: string, command: string, names: readonly strin
   };
 }
 
-/** Each side has a PostgreSQL of its own, on the core of all servers. */
+/** Each side has its own PostgreSQL, on the core of all servers. */
 async function fillOnPostgres(stack: AsyncDisposableStack, folder: string, command: string): Promise<Side> {
   const database = await fillPostgres(stack, folder, undefined, command);
   return async (servers) => {

@@ -1,4 +1,4 @@
-// The yardstick: bare node:http that gives back the very bytes it is told, and does what the least server must for a
+// The yardstick: bare node:http that gives back the very bytes that it was given, and does what the least server must for a
 // file: a body is streamed to a new file, a download is stat and stream.
 import { createReadStream, createWriteStream, rmSync } from "node:fs";
 import { stat } from "node:fs/promises";

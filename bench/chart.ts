@@ -18,7 +18,7 @@ export interface Chart {
   title: string;
   description: string;
   groups: Group[];
-  /** What the colours and marks mean, in their order: series, then bound and goal where there are any. */
+  /** What the colours and marks mean, in their order: series, then bound and goal if there are any. */
   legend: { mark: "1" | "2" | "3" | "bound" | "goal" | "one"; text: string }[];
   /** Where a line stands for the whole height. */
   line?: number;
@@ -81,7 +81,7 @@ export function draw(chart: Chart): string {
       const top = y + i * BAR;
       const width = Math.max(1, xOf(value) - LEFT);
       parts.push(`<rect class="s${series}" x="${LEFT}" y="${top}" width="${width}" height="${BAR - 2}"/>`);
-      // Beside its bar; where marks could strike it through, in a column of its own.
+      // Beside its bar; where marks could strike it through, in a separate column.
       const x = chart.line === undefined ? xOf(value) + 6 : WIDTH - RIGHT + 20;
       parts.push(text(x, top + BAR - 3, label));
     }

@@ -10,7 +10,7 @@ export interface Server {
 export interface Requests {
   /** Connections go to them in turn. */
   servers: readonly Server[];
-  /** The process id of the database behind them, if that is another process. */
+  /** The process id of their database, if that is another process. */
   database?: number;
   connections: number;
   /** The status of each answer. */
@@ -31,7 +31,7 @@ export interface Loaded {
 /** All sockets read into this one: what it holds is looked at before the next read. */
 const received = Buffer.allocUnsafe(256 * 1024);
 
-/** One connection that is kept alive and has one request under way at a time. */
+/** One connection that is kept alive and has one request at a time. */
 export class Client {
   readonly #socket: Socket;
   #head = "";

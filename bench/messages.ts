@@ -121,7 +121,7 @@ function pageOf({ conversation }: Talk): string {
   return `/v1/messages?conversation_id=${conversation}&limit=${MESSAGES_OF_A_PAGE}`;
 }
 
-/** CPU time of lists where there are many messages, times that where there are few. */
+/** CPU time of lists of many messages, times that of few. */
 export async function costsOfMany(subject: MessageSubject, ms: number): Promise<Record<string, number>> {
   const { parley, folder, few, many, flooded } = subject;
   const reads = (path: string, headers: Headers): Costed => ({

@@ -104,7 +104,7 @@ const LEGEND = "Requests per second, p50 / p99 in ms, and CPU time per request (
 const cell = (rate: Rate | null | undefined) =>
   rate ? `${perSecond(rate.rate)} (${times(rate)}), ${shownCpu(rate)} us` : "-";
 
-/** Parley on PostgreSQL, by where that is. */
+/** Parley on PostgreSQL, by the place of the database. */
 function postgresTable(results: Results): string {
   const places = Object.keys(PLACES) as Place[];
   const rows = Object.entries(POSTGRES).map(([name, title]) => [

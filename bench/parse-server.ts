@@ -43,7 +43,7 @@ async function startPostgres(stack: AsyncDisposableStack, modules: string, folde
   const port = await freePort();
   const settings = [`port=${port}`, "listen_addresses=127.0.0.1", "unix_socket_directories="];
   const args = settings.flatMap((each) => ["-c", each]);
-  // SIGINT: it ends at once, whoever is connected.
+  // SIGINT: it ends at once, also with clients connected.
   const { pid } = startPinned(stack, [program("postgres"), "-D", data, ...args], options, "SIGINT");
   return { port, pid: pid! };
 }

@@ -1,4 +1,4 @@
-// Work on PostgreSQL: on the core of its node, with a network between, on a core of its own, and behind two nodes.
+// Work on PostgreSQL: on the core of its node, with a network between, on a separate core, and with two nodes.
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -161,7 +161,7 @@ function requestsFor(
   };
 }
 
-/** What was measured in one place. */
+/** The measurements of one place. */
 export interface Measured {
   version: string;
   rate: Rate;

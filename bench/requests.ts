@@ -42,13 +42,13 @@ function contact(key: string, phone: string): Buffer {
 
 let created = 0;
 
-/** A contact whose name and number come behind all others in their indexes. */
+/** A contact whose name and number come after all others in their indexes. */
 export function ascendingContact(): Buffer {
   const number = String(++created).padStart(10, "0");
   return contact(`z${number}`, `99999${number}`);
 }
 
-/** A contact whose name and number fall anywhere in their indexes, so that each touches pages of its own. */
+/** A contact whose name and number fall anywhere in their indexes, so that each touches separate pages. */
 export function randomContact(): Buffer {
   const bytes = randomBytes(6);
   return contact(bytes.toString("hex"), String(bytes.readUIntBE(0, 6)).padStart(15, "1"));

@@ -1,4 +1,4 @@
-// What was measured, what was promised, and the file in which results wait for the page.
+// The measurements, the promises, and the file in which results wait for the page.
 import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ export interface Result {
   compared?: Compared;
 }
 
-/** What was measured in one place, or on one peer. */
+/** The measurements of one place or peer. */
 export interface Rates {
   date: string;
   /** Of PostgreSQL, or of the peer. */
@@ -82,7 +82,7 @@ export const RATIOS: Record<string, Row> = {
   download64m: { title: "download 64 MiB", unit: "", least: 1, goal: 1.4 },
 };
 
-/** What is measured on PostgreSQL. */
+/** The works measured on PostgreSQL. */
 export const POSTGRES: Record<string, string> = {
   retrieve: "retrieve a contact",
   list: "list ten of 1,000",
@@ -96,7 +96,7 @@ export const PLACES = {
   debian: "one core, Debian's PostgreSQL",
   half: "0.5 ms away",
   far: "2 ms away",
-  ownCore: "on a core of its own",
+  ownCore: "on a separate core",
   twoNodes: "two nodes on two cores",
 };
 

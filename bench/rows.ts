@@ -1,4 +1,4 @@
-// All that the bench does to Parley's database behind its back.
+// The rows that the bench writes to Parley's database directly.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { idOfBits } from "../src/util/ids.ts";

@@ -1,4 +1,4 @@
-// Measures Parley on one core, beside bare node:http that returns the same bytes. bench/README.md tells the rest.
+// Measures Parley on one core, beside bare node:http that returns the same bytes. bench/README.md has the rest.
 // usage: npm run bench [-- OPTIONS]
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -62,7 +62,7 @@ const QUICK = [
   "load",
 ];
 const PARTS = [...QUICK, "nodes", "search", "pictures", "resumable", "long", "peers", "messengers"];
-/** Parts with a server of their own. */
+/** Parts with a separate server. */
 const BESIDE = [
   "start",
   "events",
@@ -287,7 +287,7 @@ else {
   try {
     await run();
   } catch (error) {
-    // What is under way fails when its server ends.
+    // Running requests fail when their server ends.
     await ending;
     throw error;
   }

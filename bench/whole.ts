@@ -1,4 +1,4 @@
-// What is measured on the server as a whole: reads beside writes, full load, the start, and the longest tables.
+// Measurements of the server as a whole: reads beside writes, full load, the start, and the longest tables.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { closedLoop, median, openLoop, percentile, type Requests } from "./load.ts";

@@ -29,7 +29,7 @@ export class ParleyApiError extends Error {
   readonly code: ErrorCode;
   /** The HTTP status; 0 if there was no answer. */
   readonly status: number;
-  /** What is wrong, and what to do. */
+  /** Says what is wrong, and what to do. */
   readonly detail: string;
   /** The field at fault, if there is one. */
   readonly param: string | undefined;

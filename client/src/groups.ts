@@ -54,7 +54,7 @@ export class Groups {
     return new List(this.#transport, [...PATH, id, "members"], query, options);
   }
 
-  /** Invites a user, who sees the invitation if the caller is one of their contacts. Tells nothing about the user. */
+  /** Invites a user, who sees the invitation if the caller is one of their contacts. Reveals nothing about the user. */
   inviteMember(id: string, fields: Invitation, options: CreateOptions = {}): Promise<Member> {
     return this.#transport.call({ ...options, method: "POST", path: [...PATH, id, "members"], body: fields });
   }

@@ -126,7 +126,7 @@ export class Uploads {
         attachment_id: response.headers.get("parley-attachment"),
       };
     } catch (error) {
-      // No answer to HEAD has a body that says why. This one does, or the next part is told.
+      // No answer to HEAD has a body that says why. This one has, or the next part gets the reason.
       if (!(error instanceof ParleyApiError) || error.code !== "unexpected_answer") throw error;
       return this.retrieve(id, { signal });
     }

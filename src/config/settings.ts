@@ -195,7 +195,7 @@ const SETTINGS = {
     accepts:
       "addresses and networks such as 10.0.0.5 or 10.0.0.0/8, separated by commas; loopback for this machine",
     fallback: "",
-    unset: "none: the client is whatever connects",
+    unset: "none: the client is the peer of the connection",
     parse: parseProxies,
   },
   corsOrigins: {

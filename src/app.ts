@@ -116,7 +116,7 @@ async function takeFolder(config: Config): Promise<LockedFolder | undefined> {
   return { ...folder, unlock: lockFolder(folder.lock).release };
 }
 
-/** What is opened before the service is built on it. */
+/** The parts that are opened before the service is built on them. */
 interface Ground {
   accounts: Accounts;
   parts: Parts;
@@ -237,7 +237,7 @@ function silentConnections(server: Server): () => void {
   };
 }
 
-/** A data folder has one server, so no request from before its start is still under way. */
+/** A data folder has one server, so no request from before its start is still running. */
 async function dropReservations(db: Database): Promise<void> {
   if (await hasReservations(db)) await db.write("dropReservations", undefined);
 }

@@ -27,7 +27,7 @@ export function isPassing(error: unknown): boolean {
   return isOutage(error) || error.status === 429;
 }
 
-/** Reports whether the resource does not exist, or no longer does. */
+/** Reports whether the resource does not exist, or is deleted. */
 export function isGone(error: unknown): boolean {
   return error instanceof ParleyApiError && error.status === 404;
 }

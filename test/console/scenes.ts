@@ -5,7 +5,7 @@ import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { type Guard, openPage, signIn } from "./browser.ts";
 import { type ProxyServer, startProxy } from "./proxy.ts";
 
-/** Shared by scenes: a server behind a controllable proxy, and a browser. */
+/** Shared by scenes: a server reached through a controllable proxy, and a browser. */
 export interface World {
   t: TestContext;
   server: TestApp;

@@ -163,7 +163,7 @@ test("a session that ended while no tab was open is refused with the reason", {
   await revokeTokensOf(server.app.core, null, user.id);
   await page.goto(`${server.url}/`);
   await page.getByRole("alert").filter({ hasText: "has expired or was revoked" }).waitFor();
-  // What remains is useless.
+  // The rest is useless.
   assert.equal(await readable(page), '[{},{},""]');
   while ((await page.context().cookies()).length > 0) await page.waitForTimeout(20);
   const other = await server.user();

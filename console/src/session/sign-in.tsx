@@ -5,7 +5,7 @@ import { type SignedInUser, signIn } from "./session.ts";
 
 export function SignIn(props: {
   reason: string;
-  /** What was not sent when the session ended. */
+  /** The unsent text of a session that ended. */
   unsent: readonly string[];
   onSignedIn: (user: SignedInUser) => void;
 }) {

@@ -12,7 +12,7 @@ export const events: readonly Mutant[] = [
     name: "events: a private read is told to the contact",
     find: "...(disclosed === wasDisclosed",
     replace: "...(disclosed === null",
-    tests: ["http/sharing-rules"],
+    tests: ["contract/bulk"],
   },
   {
     name: "events: every token that reads events reads messages",

@@ -1,6 +1,6 @@
 import { randomFillSync } from "node:crypto";
 import type { Config } from "./config/settings.ts";
-import type { Accounts } from "./core/node/core.ts";
+import type { DataAccess } from "./core/node/core.ts";
 import { refuseHalfMove } from "./core/upkeep/move.ts";
 import type { Database } from "./db/database.ts";
 import { openCurrentDatabase } from "./engines.ts";
@@ -11,7 +11,7 @@ import { createIds, type Random } from "./util/ids.ts";
 const systemRandom: Random = (bytes) => void randomFillSync(bytes);
 
 /** Opens users and tokens for commands that run beside a server. Close the database afterwards. */
-export async function openAccounts(config: Config): Promise<Accounts> {
+export async function openAccounts(config: Config): Promise<DataAccess> {
   if (config.databaseUrl === null) await openDataFolder(config.dataFolder, "database");
   const db = await openCurrentDatabase(config);
   try {
@@ -28,6 +28,6 @@ export function createAccounts(
   db: Database,
   { clock = systemClock, random = systemRandom }: { clock?: Clock; random?: Random } = {},
   wakeEraser: () => void = () => {},
-): Accounts {
+): DataAccess {
   return { db, clock, random, newId: createIds(clock, random), wakeEraser, limits };
 }

@@ -7,7 +7,7 @@ import { deliverTyping } from "./core/events/typing.ts";
 import { openFile } from "./core/files/downloads.ts";
 import { Activity } from "./core/node/activity.ts";
 import { VerifiedTokens } from "./core/node/caller.ts";
-import type { Accounts, Core, IdentityProvider } from "./core/node/core.ts";
+import type { Core, DataAccess, IdentityProvider } from "./core/node/core.ts";
 import { DownloadLog } from "./core/node/download-log.ts";
 import { EventHub } from "./core/node/event-hub.ts";
 import { KeySet } from "./core/node/key-set.ts";
@@ -118,7 +118,7 @@ async function takeFolder(config: Config): Promise<LockedFolder | undefined> {
 
 /** The parts that are opened before the service is built on them. */
 interface Ground {
-  accounts: Accounts;
+  accounts: DataAccess;
   parts: Parts;
   log: Log;
   fuse: Fuse;
@@ -197,14 +197,14 @@ async function buildApp(config: Config, ground: Ground): Promise<App> {
 }
 
 /** Its key is made at the first start. Push servers refuse a contact that is not on the web. */
-async function openPushIdentity({ db, clock }: Accounts, origin: () => string): Promise<PushIdentity> {
+async function openPushIdentity({ db, clock }: DataAccess, origin: () => string): Promise<PushIdentity> {
   const key = (await findPushKey(db)) ?? (await db.write("createPushKey", { key: createPushKey() }));
   return new PushIdentity(key, () => (origin().startsWith("https:") ? origin() : undefined), clock);
 }
 
 const MINUTE_SECONDS = 60;
 
-function messageRate({ limits, clock }: Accounts): Rate | null {
+function messageRate({ limits, clock }: DataAccess): Rate | null {
   const { requestsPerSecond, messagesPerMinute } = limits;
   if (requestsPerSecond === 0 || messagesPerMinute === 0) return null;
   return new Rate(messagesPerMinute / MINUTE_SECONDS, messagesPerMinute, clock);
@@ -291,7 +291,7 @@ async function openScanner({ scan }: Config, log: Log): Promise<Scanner | null> 
 /** Throws `OperatorError` if sharp is not installed, or the folder cannot be used. */
 async function openPreviews(
   { previews }: Config,
-  { db, clock }: Accounts,
+  { db, clock }: DataAccess,
   log: Log,
   open: PreviewParts["open"],
 ): Promise<Previews | null> {

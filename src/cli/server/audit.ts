@@ -1,5 +1,5 @@
 import { readConfig } from "../../config/settings.ts";
-import type { Accounts } from "../../core/node/core.ts";
+import type { DataAccess } from "../../core/node/core.ts";
 import { getUserByName } from "../../core/people/users.ts";
 import { type AuditFilters, auditFilters, exportAudit } from "../../core/record/audit-trail.ts";
 import { readFields } from "../../core/resource/fields.ts";
@@ -37,7 +37,7 @@ export async function printAudit(io: Io, options: AuditOptions): Promise<void> {
 }
 
 /** Checks the options like the fields of a request. */
-async function toFilters(core: Accounts, options: AuditOptions): Promise<AuditFilters> {
+async function toFilters(core: DataAccess, options: AuditOptions): Promise<AuditFilters> {
   const { actor, object, action, from, before } = options;
   const fields = {
     actor_id: actor === undefined || isId("usr", actor) ? actor : (await getUserByName(core, actor)).id,

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync } from "node:fs";
 import { chmod, mkdir, readdir, rename, rm, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { blobPath, makeStoreFolders, readDiskStore, syncStoreFolders } from "../../blobs/disk.ts";
-import type { Accounts } from "../../core/node/core.ts";
+import type { DataAccess } from "../../core/node/core.ts";
 import { copyDatabase, dropPassing, withReadOnly } from "../../db/engines/sqlite/snapshot.ts";
 import { isSmallFile } from "../../db/queries/storage/small-files.ts";
 import { findCorruption, isBlobLive, storedFiles } from "../../db/queries/upkeep/integrity.ts";
@@ -83,7 +83,7 @@ async function claim(folder: string): Promise<string> {
   }
 }
 
-async function fill(io: Io, accounts: Accounts, from: string, to: string): Promise<Made> {
+async function fill(io: Io, accounts: DataAccess, from: string, to: string): Promise<Made> {
   const made: Made = { files: 0, bytes: 0, findings: 0 };
   const report = (finding: Finding) => {
     made.findings++;
@@ -161,7 +161,7 @@ async function removeOthers(snapshot: Reader, to: string): Promise<void> {
  * Runs work under a hold, so that no server erases bytes. An eraser that is already running when the hold is placed
  * only erases attachments whose deletion is committed, so later snapshots do not contain them.
  */
-async function whileHeld({ db, clock }: Accounts, work: () => Promise<void>): Promise<void> {
+async function whileHeld({ db, clock }: DataAccess, work: () => Promise<void>): Promise<void> {
   const name = randomUUID();
   const times = () => ({ now: clock(), until: clock() + HOLD_MS });
   await db.write("placeHold", { name, ...times() });

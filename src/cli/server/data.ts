@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { openAccounts } from "../../accounts.ts";
 import { type Config, readConfig } from "../../config/settings.ts";
-import type { Accounts } from "../../core/node/core.ts";
+import type { DataAccess } from "../../core/node/core.ts";
 import { OperatorError } from "../../errors.ts";
 import { databaseOf, refuseHalfRestore } from "../../util/data-folder.ts";
 import type { Io } from "../io.ts";
@@ -28,7 +28,10 @@ export function readEmbeddedConfig(io: Io): Config {
 }
 
 /** Opens the database, also while a server runs, runs work on it, and closes it. */
-export async function withAccounts<T>(config: Config, work: (accounts: Accounts) => Promise<T>): Promise<T> {
+export async function withAccounts<T>(
+  config: Config,
+  work: (accounts: DataAccess) => Promise<T>,
+): Promise<T> {
   if (config.databaseUrl === null) getDataFolder(config);
   const accounts = await openAccounts(config);
   try {

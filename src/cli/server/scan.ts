@@ -1,6 +1,6 @@
 import type { BlobReader } from "../../blobs/store.ts";
 import { readConfig } from "../../config/settings.ts";
-import type { Accounts } from "../../core/node/core.ts";
+import type { DataAccess } from "../../core/node/core.ts";
 import { proveScanner, Scanner } from "../../core/node/scanner.ts";
 import { newEntry } from "../../core/record/audit-trail.ts";
 import { type Fault, faultOf } from "../../core/upkeep/integrity.ts";
@@ -16,7 +16,7 @@ import { amount, createWatch, type Watch } from "./watch.ts";
 
 /** Where a scan reads and writes. */
 interface Site {
-  accounts: Accounts;
+  accounts: DataAccess;
   blobs: BlobReader;
   scanner: Scanner;
   watch: Watch;

@@ -11,7 +11,7 @@ import { groupResource, renderGroupForAll, renderGroups } from "../groups/groups
 import { conversationResource, renderConversations } from "../messages/conversations.ts";
 import { messageResource, renderMessageForAll, renderMessages } from "../messages/messages.ts";
 import { reactionResource } from "../messages/reactions.ts";
-import type { Core } from "../node/core.ts";
+import type { Core, DataAccess } from "../node/core.ts";
 import { contactResource } from "../people/contacts.ts";
 import type { Scope } from "../people/tokens.ts";
 import type { Resource } from "../resource/schema.ts";
@@ -226,7 +226,7 @@ function oneByOne(
 
 /** Returns those of the users who see the reaction, or saw the one that was removed. */
 function findReactionReaders(
-  core: Core,
+  core: DataAccess,
   { type, payload }: StoredEvent,
   userIds: readonly string[],
 ): Promise<string[]> {

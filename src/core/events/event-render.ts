@@ -6,7 +6,7 @@ import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { JsonObject } from "../../util/json-object.ts";
 import type { messageResource } from "../messages/messages.ts";
-import type { Core } from "../node/core.ts";
+import type { Core, DataAccess } from "../node/core.ts";
 import type { RenderedEvent } from "../node/event-hub.ts";
 import type { TypeOf } from "../resource/schema.ts";
 import {
@@ -93,7 +93,7 @@ export async function renderChange(
 
 /** Finds which of the users do not see some of the reactions that a message was rendered with. They may be gone by now. */
 async function findBlocking(
-  core: Core,
+  core: DataAccess,
   message: MessageRow | undefined,
   show: SeenByAll["show"],
   userIds: readonly string[],
@@ -132,7 +132,7 @@ function toUnseen(type: string, payload: string): string {
 }
 
 /** Finds which of the users have muted which of the conversations. */
-async function findMuted(core: Core, userIds: readonly string[], conversationIds: readonly string[]) {
+async function findMuted(core: DataAccess, userIds: readonly string[], conversationIds: readonly string[]) {
   if (userIds.length === 0 || conversationIds.length === 0) return [];
   return listMuted(core.db, userIds, conversationIds, toSeconds(core.clock()));
 }
@@ -175,7 +175,7 @@ export async function renderForAll(
  * Renders an event that alerts for a push: ids only. Returns undefined if it does not alert the recipient any more, or is of
  * a new message that they have read meanwhile. A recipient who read a message before an edit has not read the edit.
  */
-export async function renderPush(core: Core, delivery: DueDelivery): Promise<string | undefined> {
+export async function renderPush(core: DataAccess, delivery: DueDelivery): Promise<string | undefined> {
   const { event_id: id, type, told_at: at, recipient_id: userId, conversation_id, payload } = delivery;
   const [message] = await findMessages(core.db, userId, [JSON.parse(payload).id]);
   if (!message || (type === NEW && (await hasRead(core.db, userId, message)))) return undefined;

@@ -8,7 +8,7 @@ import {
 import { ParleyError } from "../../errors.ts";
 import { bitsOfId, idOfBits } from "../../util/ids.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Core } from "../node/core.ts";
+import type { Core, DataAccess } from "../node/core.ts";
 import type { RenderedEvent } from "../node/event-hub.ts";
 import { NEWEST, type Page, type PageEnvelope, toPage, walkPages } from "../resource/page.ts";
 import { ROWS_PER_TURN, type Turns } from "../resource/turns.ts";
@@ -19,7 +19,7 @@ import { shownTypes } from "./event-types.ts";
 const DAY_MS = 24 * 3600 * 1000;
 
 /** Events from before this time (milliseconds) are erased, or will be soon. */
-export function keptSince(core: Core): number {
+export function keptSince(core: DataAccess): number {
   return core.clock() - core.limits.eventDays * DAY_MS;
 }
 
@@ -92,13 +92,13 @@ interface Walk {
   limit: number;
 }
 
-function findEvents(core: Core, recipientId: string, walk: Walk): Promise<EventRow[]> {
+function findEvents(core: DataAccess, recipientId: string, walk: Walk): Promise<EventRow[]> {
   const until = walk.newer ? Number.MAX_SAFE_INTEGER : 0;
   return listEventRows(core.db, { ...walk, recipientId, types: null, since: keptSince(core), until });
 }
 
 async function findEventsOfTypes(
-  core: Core,
+  core: DataAccess,
   recipientId: string,
   page: Walk,
   types: readonly string[],
@@ -133,12 +133,12 @@ const AT_ONCE = 50;
  * Returns the id of the caller's newest event, after which everything is new. It is a cursor also while the caller has no
  * events.
  */
-export async function newestEventId(core: Core, { userId }: Caller): Promise<string> {
+export async function newestEventId(core: DataAccess, { userId }: Caller): Promise<string> {
   return eventId({ recipient_id: userId, ...(await lastEvent(core.db, userId)) });
 }
 
 /** Returns the number of the event with this id. Throws `events_erased` if events after it are gone. */
-export async function findStart(core: Core, { userId }: Caller, lastId: string): Promise<number> {
+export async function findStart(core: DataAccess, { userId }: Caller, lastId: string): Promise<number> {
   const number = eventNumber(userId, lastId, "Last-Event-ID");
   return refuseErased(core, userId, number);
 }
@@ -147,7 +147,7 @@ export async function findStart(core: Core, { userId }: Caller, lastId: string):
  * Throws `events_erased` if events after this number are gone. Returns the number, or that of the newest event if it is
  * lower.
  */
-async function refuseErased(core: Core, userId: string, number: number): Promise<number> {
+async function refuseErased(core: DataAccess, userId: string, number: number): Promise<number> {
   const { number: last } = await lastEvent(core.db, userId);
   if (number >= last) return last;
   const first = await firstNumber(core.db, userId, keptSince(core));
@@ -160,7 +160,7 @@ async function refuseErased(core: Core, userId: string, number: number): Promise
  * more. Undefined if events were erased before they were read.
  */
 export async function nextEvents(
-  core: Core,
+  core: DataAccess,
   userId: string,
   after: number,
   types: readonly string[] | undefined,

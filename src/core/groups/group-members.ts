@@ -10,7 +10,7 @@ import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { usernameKey } from "../../util/text.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Core } from "../node/core.ts";
+import type { DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
 import { writeIdempotent } from "../record/idempotency.ts";
 import { choice, newUsername, type Parsed } from "../resource/fields.ts";
@@ -58,7 +58,7 @@ function toVersioned(row: MemberRow): Versioned {
 
 /** Returns the JSON text of a member who has joined; undefined if the member has left. */
 export async function renderMember(
-  core: Core,
+  core: DataAccess,
   groupId: string,
   memberId: string,
 ): Promise<string | undefined> {
@@ -68,7 +68,7 @@ export async function renderMember(
 
 /** Returns one page of the members; for an admin also of those who are invited. Throws `group_not_found`. */
 export async function listMembers(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   groupId: string,
   page: Page,
@@ -81,13 +81,13 @@ export async function listMembers(
 }
 
 /** Throws `group_not_found` and `not_admin` for a caller who has left the group since the first request, or is no admin any more. */
-async function checkAdmin(core: Core, caller: Caller, groupId: string): Promise<void> {
+async function checkAdmin(core: DataAccess, caller: Caller, groupId: string): Promise<void> {
   const seat = await findOwnSeat(core.db, groupId, caller.userId);
   if (seat?.role !== "admin") throw new ParleyError(seat ? "not_admin" : "group_not_found");
 }
 
 /** Throws `member_not_found`. */
-async function readMember(core: Core, groupId: string, memberId: string): Promise<Versioned> {
+async function readMember(core: DataAccess, groupId: string, memberId: string): Promise<Versioned> {
   const row = await findMember(core.db, groupId, memberId);
   if (!row) throw new ParleyError("member_not_found");
   return toVersioned(row);
@@ -95,7 +95,7 @@ async function readMember(core: Core, groupId: string, memberId: string): Promis
 
 /** Throws `group_not_found` and `member_not_found`, the latter also for an invitation if the caller is no admin. */
 export async function getMember(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   groupId: string,
   memberId: string,
@@ -112,7 +112,7 @@ export async function getMember(
  * caller, or nobody. Throws `group_not_found`, `not_admin` and `count_limit_reached`.
  */
 export async function inviteMember(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   groupId: string,
   { username }: Parsed<typeof invitationFields>,
@@ -132,7 +132,7 @@ export async function inviteMember(
 
 /** Changes the role of a member. Throws `group_not_found`, `not_admin`, `member_not_found` and `precondition_failed`. */
 export async function updateMember(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   groupId: string,
   memberId: string,
@@ -153,7 +153,7 @@ export async function updateMember(
 
 /** Removes a member, or withdraws an invitation. Throws what `updateMember` throws. */
 export async function removeMember(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   groupId: string,
   memberId: string,

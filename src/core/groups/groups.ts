@@ -12,7 +12,7 @@ import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { usernameKey } from "../../util/text.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Core } from "../node/core.ts";
+import type { DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
 import { writeIdempotent } from "../record/idempotency.ts";
 import { avatarUrl, choice, description, groupName, optional, type Parsed } from "../resource/fields.ts";
@@ -93,7 +93,7 @@ function ofMember(row: JoinedGroupRow): SeenGroup {
   return { row, role: row.role, invitedBy: null };
 }
 
-async function findInvited(core: Core, invitations: readonly SeenInvitation[]): Promise<SeenGroup[]> {
+async function findInvited(core: DataAccess, invitations: readonly SeenInvitation[]): Promise<SeenGroup[]> {
   if (invitations.length === 0) return [];
   const rows = await findGroups(
     core.db,
@@ -111,7 +111,7 @@ async function findInvited(core: Core, invitations: readonly SeenInvitation[]): 
 }
 
 /** Finds those of the groups that the user sees. */
-async function findSeen(core: Core, userId: string, ids: readonly string[]): Promise<SeenGroup[]> {
+async function findSeen(core: DataAccess, userId: string, ids: readonly string[]): Promise<SeenGroup[]> {
   const joined = await findJoined(core.db, userId, ids);
   const known = new Set(joined.map((row) => row.id));
   const invitations: SeenInvitation[] = [];
@@ -124,7 +124,7 @@ async function findSeen(core: Core, userId: string, ids: readonly string[]): Pro
 
 /** Returns the JSON texts of those groups that the user sees, by their ids. */
 export async function renderGroups(
-  core: Core,
+  core: DataAccess,
   userId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -133,7 +133,7 @@ export async function renderGroups(
 }
 
 /** Returns the JSON text of the group without what depends on who reads it; undefined if it has ended. */
-export async function renderGroupForAll(core: Core, groupId: string): Promise<string | undefined> {
+export async function renderGroupForAll(core: DataAccess, groupId: string): Promise<string | undefined> {
   const [row] = await findGroups(core.db, [groupId]);
   if (!row) return undefined;
   const { role: _, invited_by: __, ...shared } = toGroup({ row, role: "member", invitedBy: null });
@@ -142,7 +142,7 @@ export async function renderGroupForAll(core: Core, groupId: string): Promise<st
 
 /** Returns one page of the groups that the caller is a member of or sees an invitation into. */
 export async function listGroups(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   page: Page,
   turns: Turns,
@@ -162,7 +162,7 @@ const LAST_INVITER = "~";
  * has as a contact. Anybody can invite anybody, so it looks at them in several turns of the event loop.
  */
 async function listInvitations(
-  core: Core,
+  core: DataAccess,
   userId: string,
   page: Page,
   turns: Turns,
@@ -192,7 +192,7 @@ function isEarlier(a: SeenInvitation, b: SeenInvitation): boolean {
 }
 
 /** Throws `group_not_found`. */
-export async function getGroup(core: Core, caller: Caller, groupId: string): Promise<Versioned> {
+export async function getGroup(core: DataAccess, caller: Caller, groupId: string): Promise<Versioned> {
   const [group] = await findSeen(core, caller.userId, [groupId]);
   if (!group) throw new ParleyError("group_not_found");
   const json = JSON.stringify(toGroup(group));
@@ -202,7 +202,7 @@ export async function getGroup(core: Core, caller: Caller, groupId: string): Pro
 
 /** Creates a group with the caller as its admin, and invites. Throws `count_limit_reached`. */
 export async function createGroup(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   fields: Parsed<typeof groupFields>,
   key?: string,
@@ -231,7 +231,7 @@ export async function createGroup(
 
 /** Changes the group. Throws `group_not_found`, `not_admin` and `precondition_failed`. */
 export async function updateGroup(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   groupId: string,
   changes: Parsed<typeof groupChanges>,
@@ -252,7 +252,7 @@ export async function updateGroup(
 
 /** Accepts the invitation that the caller sees; for a member nothing changes. Throws `group_not_found`. */
 export async function joinGroup(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   groupId: string,
   key?: string,
@@ -276,7 +276,7 @@ export async function joinGroup(
 
 /** Leaves the group, or declines the invitation that the caller sees. Throws `group_not_found` and `precondition_failed`. */
 export async function leaveGroup(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   groupId: string,
   expected: Expected,

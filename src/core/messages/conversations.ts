@@ -11,7 +11,7 @@ import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { JsonObject } from "../../util/json-object.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Accounts, Core } from "../node/core.ts";
+import type { Core, DataAccess } from "../node/core.ts";
 import { choice, describedField, optional, type Parsed, reference, trueOrFalse } from "../resource/fields.ts";
 import { knownForm } from "../resource/known-form.ts";
 import { type Page, type PageEnvelope, toPage, walkPages } from "../resource/page.ts";
@@ -70,7 +70,7 @@ interface Shown {
   unread: number;
 }
 
-async function toShown(core: Core, row: ConversationRow): Promise<Shown> {
+async function toShown(core: DataAccess, row: ConversationRow): Promise<Shown> {
   return { row, unread: await countUnread(core.db, row) };
 }
 
@@ -232,7 +232,7 @@ export const readFields = {
  * is malformed or outside of what the caller can see.
  */
 export async function markRead(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   conversationId: string,
   { message_id: messageId, private: isPrivate = false }: Parsed<typeof readFields>,
@@ -247,6 +247,6 @@ export async function markRead(
 }
 
 /** Counts the user's conversations with unread messages, without muted ones, up to 100. */
-export function countUnreadConversations(core: Accounts, userId: string): Promise<number> {
+export function countUnreadConversations(core: DataAccess, userId: string): Promise<number> {
   return countUnreadRows(core.db, userId, toSeconds(core.clock()), MAX_LOOKED_AT);
 }

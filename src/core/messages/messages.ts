@@ -11,7 +11,7 @@ import { JsonObject } from "../../util/json-object.ts";
 import { type Additions, attachmentResource, chooseShape, linked } from "../files/attachment-resource.ts";
 import { toNewAttachment } from "../files/attachments.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Core } from "../node/core.ts";
+import type { Core, DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
 import { choices } from "../resource/choices.ts";
 import { describedField, jsonObject, longText, nullable, optional, type Parsed } from "../resource/fields.ts";
@@ -269,7 +269,7 @@ export async function updateMessage(
  * removes the bytes of its files right after.
  */
 export async function deleteMessage(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   id: string,
   expected: Expected,
@@ -287,7 +287,12 @@ export async function deleteMessage(
 }
 
 /** Deletes the message for the caller alone; for good, if nobody else sees it. Throws `message_not_found`. */
-export async function hideMessage(core: Core, caller: Caller, id: string, expected: Expected): Promise<void> {
+export async function hideMessage(
+  core: DataAccess,
+  caller: Caller,
+  id: string,
+  expected: Expected,
+): Promise<void> {
   const entry = newEntry(core, caller);
   await core.db.write("hideMessage", { userId: caller.userId, id, expected, now: entry.at, entry });
   core.wakeEraser();

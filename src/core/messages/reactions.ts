@@ -1,6 +1,6 @@
 import { listReactions } from "../../db/queries/messages/reactions.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Core } from "../node/core.ts";
+import type { DataAccess } from "../node/core.ts";
 import {
   count,
   described,
@@ -32,7 +32,7 @@ export const reactionResource = withOptional(
 
 /** Returns `reactions` of each of the messages that has some, as the reader sees them, as JSON texts. */
 export async function reactionsByMessage(
-  core: Core,
+  core: DataAccess,
   messageIds: readonly string[],
   readerId: string | null,
 ): Promise<ReadonlyMap<string, string>> {
@@ -59,7 +59,7 @@ function toJson(byEmoji: ReadonlyMap<string, string[]>): string {
 
 /** Adds a reaction of the caller, once. Throws `message_not_found` and `count_limit_reached`. */
 export async function addReaction(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   messageId: string,
   emoji: string,
@@ -69,7 +69,7 @@ export async function addReaction(
 
 /** Removes a reaction of the caller, if it is there. Throws `message_not_found`. */
 export async function removeReaction(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   messageId: string,
   emoji: string,

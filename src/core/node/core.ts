@@ -19,8 +19,8 @@ import type { Scanner } from "./scanner.ts";
 import type { Seal } from "./seal.ts";
 import type { Typists } from "./typists.ts";
 
-/** What users and tokens need; commands beside a running server have only this. */
-export interface Accounts {
+/** What reading and writing rows needs. Commands beside a running server have only this. */
+export interface DataAccess {
   db: Database;
   clock: Clock;
   newId: NewId;
@@ -38,7 +38,7 @@ export interface IdentityProvider {
 }
 
 /** What all functions of `core/` work with; created once by `app.ts`. */
-export interface Core extends Accounts {
+export interface Core extends DataAccess {
   blobs: BlobStore;
   links: Links;
   /** Null: files are not scanned for viruses. */

@@ -10,7 +10,7 @@ import {
 import { ParleyError } from "../../errors.ts";
 
 /** The part of the core that the hub needs. */
-interface Ground {
+interface HubContext {
   db: Database;
   limits: Limits;
 }
@@ -65,7 +65,7 @@ export class EventHub {
   #closed = false;
 
   /** Throws `too_many_streams`, or `unavailable` if the server is stopping. */
-  async add(core: Ground, listener: Listener): Promise<void> {
+  async add(core: HubContext, listener: Listener): Promise<void> {
     if (this.#closed) throw new ParleyError("unavailable");
     const others = this.#listeners.get(listener.userId);
     if (others && others.size >= core.limits.eventListenersPerUser) throw new ParleyError("too_many_streams");
@@ -95,7 +95,7 @@ export class EventHub {
   }
 
   /** Call this when there may be new events, and periodically. Does not wait for token checks. */
-  async look(core: Ground, render: RenderChange): Promise<void> {
+  async look(core: HubContext, render: RenderChange): Promise<void> {
     this.#lookForRevocations(core);
     for (let more = true; more && this.#position !== undefined; ) {
       const rows = await eventsBehind(core.db, this.#position, AT_ONCE);
@@ -110,7 +110,7 @@ export class EventHub {
   }
 
   /** Renders each change once for all streams that wait for it, and wakes the others. */
-  async #handOut(core: Ground, rows: readonly PlacedEvent[], render: RenderChange): Promise<void> {
+  async #handOut(core: HubContext, rows: readonly PlacedEvent[], render: RenderChange): Promise<void> {
     if (rows.length === 0) return;
     const byRecipient = new Map<string, PlacedEvent[]>();
     for (const row of rows) {
@@ -161,7 +161,7 @@ export class EventHub {
   }
 
   /** Sends a frame to the streams of the user that show who is typing. */
-  sendTyping(core: Ground, userId: string, frame: Uint8Array): void {
+  sendTyping(core: HubContext, userId: string, frame: Uint8Array): void {
     const listeners = this.#listeners.get(userId);
     if (!listeners) return;
     this.#lookForRevocations(core);
@@ -182,7 +182,7 @@ export class EventHub {
     for (const listener of this.#all()) listener.end();
   }
 
-  #lookForRevocations({ db }: Ground): void {
+  #lookForRevocations({ db }: HubContext): void {
     const revocations = db.revocations();
     const now = performance.now();
     if (revocations !== this.#revocations || now - this.#lookedAt >= LOOK_AGAIN_MS) {

@@ -2,7 +2,7 @@ import { type BlockRow, listBlockRows } from "../../db/queries/people/blocks.ts"
 import { toSeconds } from "../../util/clock.ts";
 import { usernameKey } from "../../util/text.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Core } from "../node/core.ts";
+import type { DataAccess } from "../node/core.ts";
 import { NEWEST, type Page, type PageEnvelope, toPage } from "../resource/page.ts";
 import { described, resource, type TypeOf, text, time } from "../resource/schema.ts";
 
@@ -12,7 +12,7 @@ export const blockResource = resource("Block", {
 });
 
 /** Returns one page of the caller's blocks, in the order of their usernames. */
-export async function listBlocks(core: Core, caller: Caller, page: Page): Promise<PageEnvelope> {
+export async function listBlocks(core: DataAccess, caller: Caller, page: Page): Promise<PageEnvelope> {
   const cursor = page.cursor === NEWEST ? "" : page.cursor.slice(1);
   const rows = await listBlockRows(core.db, caller.userId, { ...page, cursor });
   return toPage(page, rows, toJson, { cursorOf: ({ username }) => encodeURIComponent(username) });
@@ -20,7 +20,7 @@ export async function listBlocks(core: Core, caller: Caller, page: Page): Promis
 
 /** Blocks or unblocks a username, of a contact, a stranger or nobody: what its user sends does not reach the caller. */
 export async function setBlock(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   username: string,
   blocked: boolean,

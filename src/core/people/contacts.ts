@@ -23,7 +23,7 @@ import {
   usernameKey,
 } from "../../util/text.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Core } from "../node/core.ts";
+import type { DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
 import { writeIdempotent } from "../record/idempotency.ts";
 import {
@@ -90,7 +90,7 @@ export const contactFilters = {
  * caller may read contacts. A request with an Idempotency-Key is idempotent.
  */
 export async function createContact(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   fields: Parsed<typeof contactFields>,
   key?: string,
@@ -134,7 +134,7 @@ function mayRead({ scopes }: Caller): boolean {
 }
 
 export async function listContacts(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   request: Page & Parsed<typeof contactFilters>,
   turns: Turns,
@@ -163,7 +163,7 @@ function toSearch(text: string): ContactFilter["search"] {
  * continues after the last id of the previous one, so no contact is skipped or repeated.
  */
 async function searchContacts(
-  core: Core,
+  core: DataAccess,
   ownerId: string,
   filter: ContactFilter,
   page: Page,
@@ -181,7 +181,7 @@ async function searchContacts(
 }
 
 /** Throws `contact_not_found`, also for the contact of another user. */
-export async function getContact(core: Core, caller: Caller, id: string): Promise<Versioned> {
+export async function getContact(core: DataAccess, caller: Caller, id: string): Promise<Versioned> {
   const row = await findContact(core.db, caller.userId, id);
   if (!row) throw new ParleyError("contact_not_found");
   return versioned(row);
@@ -189,7 +189,7 @@ export async function getContact(core: Core, caller: Caller, id: string): Promis
 
 /** Sets the display name, the only field that can be updated; without it nothing changes. */
 export async function updateContact(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   id: string,
   displayName: string | null | undefined,
@@ -201,7 +201,7 @@ export async function updateContact(
 
 /** Deletes the contact and removes the caller from the conversation with it. Throws `contact_not_found`. */
 export async function deleteContact(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   id: string,
   expected: Expected,
@@ -220,7 +220,12 @@ export async function deleteContact(
 }
 
 /** Blocks or unblocks a contact: what a blocked contact sends does not reach the caller. Throws `contact_not_found`. */
-export async function blockContact(core: Core, caller: Caller, id: string, blocked: boolean): Promise<void> {
+export async function blockContact(
+  core: DataAccess,
+  caller: Caller,
+  id: string,
+  blocked: boolean,
+): Promise<void> {
   const now = core.clock();
   await core.db.write("blockContact", { ownerId: caller.userId, id, blockedAt: blocked ? now : null, now });
 }

@@ -3,7 +3,7 @@ import { findIdentity } from "../../db/queries/people/identities.ts";
 import { ParleyError } from "../../errors.ts";
 import { isCleanText } from "../../util/text.ts";
 import type { Verified } from "../node/caller.ts";
-import type { Core, IdentityProvider } from "../node/core.ts";
+import type { DataAccess, IdentityProvider } from "../node/core.ts";
 import type { Keys } from "../node/key-set.ts";
 import { newUsername } from "../resource/fields.ts";
 import { DEFAULT_SCOPES, SCOPES } from "./tokens.ts";
@@ -25,7 +25,7 @@ export const JWT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
  * Throws `invalid_token`, `username_taken`, or `unavailable` if there are no keys to verify it.
  */
 export async function verifyJwt(
-  core: Core,
+  core: DataAccess,
   provider: IdentityProvider,
   token: string,
   known: boolean,
@@ -40,7 +40,11 @@ export async function verifyJwt(
   };
 }
 
-async function verifiedClaims(core: Core, provider: IdentityProvider, token: string): Promise<JWTPayload> {
+async function verifiedClaims(
+  core: DataAccess,
+  provider: IdentityProvider,
+  token: string,
+): Promise<JWTPayload> {
   const { jwtVerify, decodeProtectedHeader, errors } = await import("jose");
   const { issuer, audience, keys } = provider;
   const currentDate = new Date(core.clock());
@@ -126,7 +130,7 @@ function subjectOf({ sub: subject }: JWTPayload): string {
   return subject;
 }
 
-async function makeUser(core: Core, issuer: string, claims: JWTPayload): Promise<string> {
+async function makeUser(core: DataAccess, issuer: string, claims: JWTPayload): Promise<string> {
   const subject = subjectOf(claims);
   const name = newUsername.parse(claims.preferred_username) ?? newUsername.parse(subject);
   if (name === undefined) {

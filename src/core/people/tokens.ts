@@ -11,7 +11,7 @@ import {
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import type { Caller, Verified } from "../node/caller.ts";
-import type { Accounts, Core } from "../node/core.ts";
+import type { Core, DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
 import { isReplay, writeIdempotent } from "../record/idempotency.ts";
 import { type Page, type PageEnvelope, toPage } from "../resource/page.ts";
@@ -65,7 +65,7 @@ type ShownToken = TypeOf<typeof newTokenResource>;
 const TOKEN_FORM = /^parley_[A-Za-z0-9_-]{43}$/;
 
 /** Throws `invalid_token` for a token that is malformed, unknown or revoked. */
-export async function lookUpToken(core: Core, token: string): Promise<Verified> {
+export async function lookUpToken(core: DataAccess, token: string): Promise<Verified> {
   // Looked up by SHA-256, so that timing reveals nothing about any token.
   const row = TOKEN_FORM.test(token) ? await findToken(core.db, hashToken(token)) : undefined;
   if (!row) throw new ParleyError("invalid_token");
@@ -88,7 +88,7 @@ export interface TokenChoice {
 
 /** Generates a token of 256 random bits and the row that recognizes it. */
 export function makeToken(
-  core: Accounts,
+  core: DataAccess,
   caller: Caller | null,
   userId: string,
   choice: TokenChoice = {},
@@ -118,7 +118,7 @@ export function makeToken(
  * `invalid_parameter` if the token would already have expired.
  */
 export async function createToken(
-  core: Accounts,
+  core: DataAccess,
   caller: Caller | null,
   userId: string,
   choice: TokenChoice,
@@ -171,13 +171,13 @@ function shownToken(row: CreateToken, token: string): ShownToken {
 }
 
 /** Returns all tokens, newest first. */
-export async function allTokens(core: Accounts): Promise<(Token & { username: string })[]> {
+export async function allTokens(core: DataAccess): Promise<(Token & { username: string })[]> {
   return (await allTokenRows(core.db)).map((row) => ({ ...toToken(row), username: row.username }));
 }
 
 /** Returns one page of the tokens of all users or of one. */
 export async function listTokens(
-  core: Accounts,
+  core: DataAccess,
   request: Page & { user_id?: string | undefined },
 ): Promise<PageEnvelope> {
   const rows = await listTokenRows(core.db, { userId: request.user_id }, request);
@@ -185,7 +185,7 @@ export async function listTokens(
 }
 
 /** Throws `token_not_found`. */
-export async function getToken(core: Accounts, id: string): Promise<Token> {
+export async function getToken(core: DataAccess, id: string): Promise<Token> {
   const row = await findTokenById(core.db, id);
   if (!row) throw new ParleyError("token_not_found");
   return toToken(row);
@@ -203,13 +203,13 @@ function toToken(row: TokenRow): Token {
 }
 
 /** Revokes a token: the next request with it is refused. Throws `token_not_found`. */
-export async function revokeToken(core: Accounts, caller: Caller | null, id: string): Promise<void> {
+export async function revokeToken(core: DataAccess, caller: Caller | null, id: string): Promise<void> {
   const tokens = [{ id, entry: newEntry(core, caller) }];
   if ((await core.db.write("deleteTokens", { tokens })) === 0) throw new ParleyError("token_not_found");
 }
 
 /** Revokes all current tokens of the user. */
-export async function revokeTokensOf(core: Accounts, caller: Caller | null, userId: string): Promise<void> {
+export async function revokeTokensOf(core: DataAccess, caller: Caller | null, userId: string): Promise<void> {
   const ids = await allTokenIds(core.db, userId);
   const tokens = ids.map((id) => ({ id, entry: newEntry(core, caller) }));
   if (tokens.length > 0) await core.db.write("deleteTokens", { tokens });

@@ -14,7 +14,7 @@ import { toSeconds } from "../../util/clock.ts";
 import { foldedLength, searchKey, searchPart, searchWords, usernameKey } from "../../util/text.ts";
 import { countUnreadConversations } from "../messages/conversations.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Accounts } from "../node/core.ts";
+import type { DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
 import { writeIdempotent } from "../record/idempotency.ts";
 import {
@@ -94,7 +94,7 @@ export const userFilters = {
  * `username_taken`.
  */
 export async function createUser(
-  core: Accounts,
+  core: DataAccess,
   caller: Caller | null,
   fields: UserFields,
   key?: string,
@@ -119,7 +119,7 @@ export async function createUser(
 const ANY = { cursor: OLDEST, newer: true, limit: 1 };
 
 /** Creates the user `admin` with all scopes if the database has no users; returns its token, or null. */
-export async function createFirstUser(core: Accounts): Promise<string | null> {
+export async function createFirstUser(core: DataAccess): Promise<string | null> {
   // Usually there are some, and a start without a write does not wait for the thread that writes.
   if ((await listUserRows(core.db, {}, ANY)).length > 0) return null;
   const user = newUser(core, null, { username: "admin" });
@@ -128,12 +128,12 @@ export async function createFirstUser(core: Accounts): Promise<string | null> {
 }
 
 /** Returns all users, newest first. */
-export async function allUsers(core: Accounts): Promise<User[]> {
+export async function allUsers(core: DataAccess): Promise<User[]> {
   return (await allUserRows(core.db)).map((row) => toUser(core, row));
 }
 
 /** Finds a user by any spelling of the username that compares equal. Throws `user_not_found`. */
-export async function getUserByName(core: Accounts, username: string): Promise<User> {
+export async function getUserByName(core: DataAccess, username: string): Promise<User> {
   const row = await findUserByName(core.db, usernameKey(username));
   if (!row)
     throw new ParleyError("user_not_found", `No user is named "${username}". List them: parley user list.`);
@@ -141,14 +141,14 @@ export async function getUserByName(core: Accounts, username: string): Promise<U
 }
 
 /** Throws `user_not_found`. */
-export async function getUser(core: Accounts, id: string): Promise<User> {
+export async function getUser(core: DataAccess, id: string): Promise<User> {
   const row = await findDetailedUser(core.db, id);
   if (!row) throw new ParleyError("user_not_found");
   return toUser(core, row);
 }
 
 /** Gets a user with the number of conversations with unread messages. Throws `user_not_found`. */
-export async function getUserWithUnread(core: Accounts, id: string): Promise<Versioned> {
+export async function getUserWithUnread(core: DataAccess, id: string): Promise<Versioned> {
   const user: TypeOf<typeof userWithUnreadResource> = {
     ...(await getUser(core, id)),
     unread_conversations: await countUnreadConversations(core, id),
@@ -158,7 +158,7 @@ export async function getUserWithUnread(core: Accounts, id: string): Promise<Ver
 
 /** Returns one page of the users that match the filters. */
 export async function listUsers(
-  core: Accounts,
+  core: DataAccess,
   request: Page & Parsed<typeof userFilters>,
   turns: Turns,
 ): Promise<PageEnvelope> {
@@ -183,7 +183,7 @@ export async function listUsers(
 }
 
 /** Deletes the user and everything that belongs to them. Throws `user_not_found`. */
-export async function deleteUser(core: Accounts, caller: Caller | null, id: string): Promise<void> {
+export async function deleteUser(core: DataAccess, caller: Caller | null, id: string): Promise<void> {
   // Tokens go first: requests that keep writing as the user would conflict with the longer erasing again and again.
   await revokeTokensOf(core, caller, id);
   await core.db.write("deleteIdentities", { userId: id });
@@ -194,7 +194,7 @@ export async function deleteUser(core: Accounts, caller: Caller | null, id: stri
   core.wakeEraser();
 }
 
-function toUser(core: Accounts, row: DetailedUserRow): User {
+function toUser(core: DataAccess, row: DetailedUserRow): User {
   return {
     id: row.id,
     username: row.username,
@@ -208,12 +208,12 @@ function toUser(core: Accounts, row: DetailedUserRow): User {
 }
 
 /** `used` is in bytes. */
-export function toStorage({ limits }: Accounts, used: number): TypeOf<typeof storageUse> {
+export function toStorage({ limits }: DataAccess, used: number): TypeOf<typeof storageUse> {
   return { used, quota: limits.userQuotaBytes || null };
 }
 
 /** Fills in ids and times of a new user. */
-export function newUser(core: Accounts, caller: Caller | null, fields: UserFields): CreateUser {
+export function newUser(core: DataAccess, caller: Caller | null, fields: UserFields): CreateUser {
   return {
     id: core.newId("usr"),
     username: fields.username,

@@ -3,7 +3,7 @@ import { toSeconds } from "../../util/clock.ts";
 import { type IdKind, idBound, idPattern, isId, timeOfId } from "../../util/ids.ts";
 import { foldedLength, searchKey, searchPart, searchWords } from "../../util/text.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Accounts } from "../node/core.ts";
+import type { DataAccess } from "../node/core.ts";
 import { choices } from "../resource/choices.ts";
 import { describedField, type Field, nameWords, optional, type Parsed } from "../resource/fields.ts";
 import { searchNames } from "../resource/name-search.ts";
@@ -65,7 +65,7 @@ export const auditFilters = {
 export type AuditFilters = Parsed<typeof auditFilters>;
 
 /** Creates the audit entry of a change by the caller; null is the command line. */
-export function newEntry(core: Accounts, caller: Caller | null): NewEntry {
+export function newEntry(core: DataAccess, caller: Caller | null): NewEntry {
   const id = core.newId("aud");
   return {
     id,
@@ -81,7 +81,7 @@ export function newEntry(core: Accounts, caller: Caller | null): NewEntry {
  * no indexes for filters: they would make audited writes slower.
  */
 export async function listAudit(
-  core: Accounts,
+  core: DataAccess,
   request: Page & AuditFilters,
   turns: Turns,
 ): Promise<PageEnvelope> {
@@ -104,7 +104,7 @@ const EXPORT_PAGE = 500;
  * matches, nobody else would notice that the client has gone.
  */
 export async function* exportAudit(
-  core: Accounts,
+  core: DataAccess,
   filters: AuditFilters,
   userId: string,
   isAborted: () => boolean,
@@ -120,7 +120,7 @@ export async function* exportAudit(
 }
 
 /** Returns the next entries of a walk, at most its limit, and fewer only where the time of the filters ends. */
-async function listBetween(core: Accounts, filters: AuditFilters, walk: Page): Promise<EntryRow[]> {
+async function listBetween(core: DataAccess, filters: AuditFilters, walk: Page): Promise<EntryRow[]> {
   const { created_from: from, created_before: before } = filters;
   const start = from === undefined ? OLDEST : idBound("aud", from * 1000);
   const end = before === undefined ? NEWEST : idBound("aud", before * 1000);

@@ -4,7 +4,7 @@ import { type IdempotentRequest, isKeyUsed } from "../../db/queries/record/idemp
 import type { SingleName } from "../../db/writes.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Accounts, Core } from "../node/core.ts";
+import type { Core, DataAccess } from "../node/core.ts";
 
 /** How long a key is stored. */
 const KEY_MS = 24 * 3600 * 1000;
@@ -24,13 +24,13 @@ export interface Identified {
  * Reports whether the key was used before. The write then returns the stored result, or throws
  * `idempotency_key_reused`.
  */
-export function isReplay(core: Core, caller: Caller, key: string): Promise<boolean> {
+export function isReplay(core: DataAccess, caller: Caller, key: string): Promise<boolean> {
   return isKeyUsed(core.db, caller.userId, sha256(key), core.clock());
 }
 
 /** Runs the write, or returns the stored result of the key's first request. Without a key it always runs. */
 export async function writeIdempotent<N extends SingleName>(
-  core: Accounts,
+  core: DataAccess,
   { caller, key, asked, replayOnly = false }: Identified,
   name: N,
   input: WriteInput<N>,

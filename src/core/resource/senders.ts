@@ -1,5 +1,5 @@
 import { findSenders } from "../../db/queries/people/users.ts";
-import type { Core } from "../node/core.ts";
+import type { DataAccess } from "../node/core.ts";
 import { id, object, text, textOrNull } from "./schema.ts";
 
 /** What is shown of a user to others. */
@@ -11,7 +11,7 @@ export const shownUser = object({
 });
 
 /** Returns the JSON texts of those of the users who are not erased, by their ids. */
-export async function findShownUsers(core: Core, ids: Iterable<string>): Promise<Map<string, string>> {
+export async function findShownUsers(core: DataAccess, ids: Iterable<string>): Promise<Map<string, string>> {
   const distinct = [...new Set(ids)];
   if (distinct.length === 0) return new Map();
   const users = await findSenders(core.db, distinct);

@@ -16,7 +16,7 @@ import { idBound, timeOfId } from "../../util/ids.ts";
 import { hasTerms, type Lookup, type Term, toLookups, toTerms } from "../../util/words.ts";
 import { type MessageAdditions, renderMessages } from "../messages/messages.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Core } from "../node/core.ts";
+import type { Core, DataAccess } from "../node/core.ts";
 import { NEWEST, type Page, type PageEnvelope, toPage } from "../resource/page.ts";
 import { CHARACTERS_PER_TURN, ROWS_PER_TURN, type Turns } from "../resource/turns.ts";
 
@@ -81,7 +81,7 @@ function toSearchTerms(q: string): Term[] {
 }
 
 async function conversationsOf(
-  core: Core,
+  core: DataAccess,
   { userId }: Caller,
   id: string | undefined,
 ): Promise<ConversationEnd[]> {
@@ -91,7 +91,7 @@ async function conversationsOf(
 }
 
 /** Reports whether texts wait for the index. Throws `unavailable` while the index is rebuilt. */
-async function hasUnindexed(core: Core): Promise<boolean> {
+async function hasUnindexed(core: DataAccess): Promise<boolean> {
   const { rebuilt, waiting } = await getIndexState(core.db);
   if (rebuilt !== null)
     throw new ParleyError("unavailable", "The search index is being built. Try again later.");

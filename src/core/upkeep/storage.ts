@@ -1,5 +1,5 @@
 import { sumStorage } from "../../db/queries/storage/storage-used.ts";
-import type { Core } from "../node/core.ts";
+import type { DataAccess } from "../node/core.ts";
 import { nextTurn } from "../resource/turns.ts";
 
 /** Users added up in one turn of the event loop. */
@@ -8,7 +8,7 @@ const USERS_PER_TURN = 5000;
 const NOBODY = "";
 
 /** Returns the bytes that all users store, as their quotas count them. */
-export async function measureStorage({ db }: Core): Promise<number> {
+export async function measureStorage({ db }: DataAccess): Promise<number> {
   let total = 0;
   for (let cursor: string | null = ""; ; await nextTurn(NOBODY)) {
     const { bytes, last } = await sumStorage(db, cursor, USERS_PER_TURN);

@@ -2,7 +2,7 @@ import type { NewEntry } from "../../db/queries/record/audit-trail.ts";
 import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
 import type { WebhookRow } from "../../db/queries/webhooks/webhooks.ts";
 import type { Answer, Post } from "../../util/post.ts";
-import type { Core } from "../node/core.ts";
+import type { Core, DataAccess } from "../node/core.ts";
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -46,7 +46,7 @@ export interface DeliveryKind {
 }
 
 /** Returns the pause after so many failed attempts; undefined after the last. */
-export function pauseAfter(core: Core, attempts: number): number | undefined {
+export function pauseAfter(core: DataAccess, attempts: number): number | undefined {
   const pause = RETRY_AFTER_MS[attempts - 1];
   if (pause === undefined) return undefined;
   const bytes = new Uint8Array(4);

@@ -3,7 +3,7 @@ import type { NewEntry } from "../../db/queries/record/audit-trail.ts";
 import type { WebhookRow } from "../../db/queries/webhooks/webhooks.ts";
 import { createSender, encryptPush } from "../../util/web-push.ts";
 import { renderPush } from "../events/event-render.ts";
-import type { Core } from "../node/core.ts";
+import type { DataAccess } from "../node/core.ts";
 import { type Attempt, askedPause, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
 
 const SECOND_MS = 1000;
@@ -72,7 +72,7 @@ function isExpired({ expires_at }: WebhookRow, now: number): boolean {
   return expires_at !== null && expires_at <= now;
 }
 
-async function end(core: Core, { id, version }: WebhookRow, entry: NewEntry | null): Promise<void> {
+async function end(core: DataAccess, { id, version }: WebhookRow, entry: NewEntry | null): Promise<void> {
   await core.db.write("endPushSubscription", { id, version, entry });
   core.wakeEraser();
 }
@@ -84,7 +84,7 @@ function topicOf({ secret }: WebhookRow, conversationId: string): string {
 }
 
 /** Returns when to retry; null if that is of no use. */
-function retryAt(core: Core, attempt: Attempt): number | null {
+function retryAt(core: DataAccess, attempt: Attempt): number | null {
   const { answer, attempts, delivery, entry } = attempt;
   if (answer && answer.status < 500 && !LATER.has(answer.status)) return null;
   const pause = pauseAfter(core, attempts);

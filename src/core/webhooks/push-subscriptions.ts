@@ -10,7 +10,7 @@ import { isPublicKey } from "../../util/web-push.ts";
 import { showingScopes } from "../events/event-types.ts";
 import { hookUrl } from "../events/webhook-fields.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Core } from "../node/core.ts";
+import type { Core, DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
 import { writeIdempotent } from "../record/idempotency.ts";
 import type { Field, Parsed } from "../resource/fields.ts";
@@ -98,13 +98,17 @@ export async function createPushSubscription(
   return { subscription: toPushSubscription(result.row), isNew: result.isNew, replayed };
 }
 
-export async function listPushSubscriptions(core: Core, caller: Caller, page: Page): Promise<PageEnvelope> {
+export async function listPushSubscriptions(
+  core: DataAccess,
+  caller: Caller,
+  page: Page,
+): Promise<PageEnvelope> {
   const rows = await listPushSubscriptionRows(core.db, caller.userId, page, core.clock());
   return toPage(page, rows, (row) => JSON.stringify(toPushSubscription(row)));
 }
 
 /** Throws `push_subscription_not_found`. */
-export async function getPushSubscription(core: Core, caller: Caller, id: string): Promise<Versioned> {
+export async function getPushSubscription(core: DataAccess, caller: Caller, id: string): Promise<Versioned> {
   const row = await findPushSubscription(core.db, caller.userId, id, core.clock());
   if (!row) throw new ParleyError("push_subscription_not_found");
   return { json: JSON.stringify(toPushSubscription(row)), version: String(row.version) };
@@ -112,7 +116,7 @@ export async function getPushSubscription(core: Core, caller: Caller, id: string
 
 /** Ends the subscription, with all its pending pushes. Throws `push_subscription_not_found` and `precondition_failed`. */
 export async function deletePushSubscription(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   id: string,
   expected: Expected,

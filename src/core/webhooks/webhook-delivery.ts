@@ -5,7 +5,7 @@ import type { WebhookRow } from "../../db/queries/webhooks/webhooks.ts";
 import { renderEvents, renderForAll } from "../events/event-render.ts";
 import { isShown } from "../events/event-types.ts";
 import { keptSince } from "../events/events.ts";
-import type { Core } from "../node/core.ts";
+import type { Core, DataAccess } from "../node/core.ts";
 import { type Attempt, askedPause, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
 
 const SECOND_MS = 1000;
@@ -45,7 +45,7 @@ export const webhookDelivery: DeliveryKind = {
  * Returns the pause before the next attempt: as planned, or as long as the receiver asks. Ends at the latest when the attempt
  * after the next is planned, so that no receiver can put off its deliveries for years. Undefined after the last attempt.
  */
-function pauseOf(core: Core, attempt: Attempt): number | undefined {
+function pauseOf(core: DataAccess, attempt: Attempt): number | undefined {
   const planned = pauseAfter(core, attempt.attempts);
   const asked = askedPause(attempt);
   if (planned === undefined || asked <= planned) return planned;
@@ -53,7 +53,7 @@ function pauseOf(core: Core, attempt: Attempt): number | undefined {
 }
 
 /** The same sentence for all reasons: differences would let the owner of a webhook scan the operator's network. */
-function noAnswer({ limits }: Core): string {
+function noAnswer({ limits }: DataAccess): string {
   return `No answer came within ${limits.webhookTimeoutMs / SECOND_MS} s, or the address could not be reached.`;
 }
 
@@ -78,7 +78,7 @@ async function renderDelivery(
 }
 
 /** Signs the request: every attempt has the event's id and its own time. */
-function sign(core: Core, hook: WebhookRow, eventId: string, body: string): Request {
+function sign(core: DataAccess, hook: WebhookRow, eventId: string, body: string): Request {
   const now = core.clock();
   const secrets = [hook.secret];
   if (hook.old_secret !== null && hook.old_until! > now) secrets.push(hook.old_secret);

@@ -19,7 +19,7 @@ import type {
   webhookFilters,
 } from "../events/webhook-fields.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Core } from "../node/core.ts";
+import type { Core, DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
 import { writeIdempotent } from "../record/idempotency.ts";
 import type { Parsed } from "../resource/fields.ts";
@@ -138,14 +138,14 @@ function shownSecret(
 }
 
 /** In the form of Standard Webhooks. */
-function makeSecret(core: Core): string {
+function makeSecret(core: DataAccess): string {
   const bytes = new Uint8Array(SECRET_BYTES);
   core.random(bytes);
   return `whsec_${Buffer.from(bytes).toString("base64")}`;
 }
 
 /** Throws `invalid_parameter` for an address that the server may not send to. `param` has it. */
-export function refuseAddress(core: Core, param: string, address: string): void {
+export function refuseAddress(core: DataAccess, param: string, address: string): void {
   if (mayPostTo(new URL(address), core.limits.webhooksAllowPrivate)) return;
   throw new ParleyError(
     "invalid_parameter",
@@ -166,7 +166,7 @@ function demandAdmin(caller: Caller, what: string): void {
 
 /** Returns one page of the caller's webhooks, or with the scope `admin` of those of others. Throws `insufficient_scope`. */
 export async function listWebhooks(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   request: Page & Parsed<typeof webhookFilters>,
 ): Promise<PageEnvelope> {
@@ -178,12 +178,12 @@ export async function listWebhooks(
 }
 
 /** Throws `webhook_not_found`. */
-export async function getWebhook(core: Core, caller: Caller, id: string): Promise<Versioned> {
+export async function getWebhook(core: DataAccess, caller: Caller, id: string): Promise<Versioned> {
   return versioned(await getRow(core, caller, id));
 }
 
 /** Gets a webhook of the caller, or with the scope `admin` of any user. Throws `webhook_not_found`. */
-async function getRow(core: Core, caller: Caller, id: string): Promise<WebhookRow> {
+async function getRow(core: DataAccess, caller: Caller, id: string): Promise<WebhookRow> {
   const isAdmin = caller.scopes.has("admin");
   const row = await (isAdmin ? findAnyWebhook(core.db, id) : findWebhook(core.db, caller.userId, id));
   if (!row) throw new ParleyError("webhook_not_found");
@@ -191,14 +191,14 @@ async function getRow(core: Core, caller: Caller, id: string): Promise<WebhookRo
 }
 
 /** Gets a webhook that the caller may change. Throws `webhook_not_found` and `insufficient_scope`. */
-async function getChangeable(core: Core, caller: Caller, id: string): Promise<WebhookRow> {
+async function getChangeable(core: DataAccess, caller: Caller, id: string): Promise<WebhookRow> {
   const row = await getRow(core, caller, id);
   if (row.all_users === 1) demandAdmin(caller, EVENTS_OF_ALL);
   return row;
 }
 
 /** Gets one whose events the caller may redirect. Throws `not_owner` for that of another user, and what `getChangeable` throws. */
-async function getOwn(core: Core, caller: Caller, id: string): Promise<WebhookRow> {
+async function getOwn(core: DataAccess, caller: Caller, id: string): Promise<WebhookRow> {
   const row = await getChangeable(core, caller, id);
   if (row.user_id !== caller.userId) throw new ParleyError("not_owner");
   return row;
@@ -235,7 +235,7 @@ function versioned(row: WebhookRow): Versioned {
  * `precondition_failed`.
  */
 export async function deleteWebhook(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   id: string,
   expected: Expected,
@@ -247,7 +247,7 @@ export async function deleteWebhook(
 
 /** Returns one page of the webhook's deliveries. Throws `webhook_not_found`. */
 export async function listDeliveries(
-  core: Core,
+  core: DataAccess,
   caller: Caller,
   id: string,
   page: Page,

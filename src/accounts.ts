@@ -11,19 +11,19 @@ import { createIds, type Random } from "./util/ids.ts";
 const systemRandom: Random = (bytes) => void randomFillSync(bytes);
 
 /** Opens users and tokens for commands that run beside a server. Close the database afterwards. */
-export async function openAccounts(config: Config): Promise<DataAccess> {
+export async function openDataAccess(config: Config): Promise<DataAccess> {
   if (config.databaseUrl === null) await openDataFolder(config.dataFolder, "database");
   const db = await openCurrentDatabase(config);
   try {
     await refuseHalfMove(db);
-    return createAccounts(config, db);
+    return createDataAccess(config, db);
   } catch (error) {
     await db.close();
     throw error;
   }
 }
 
-export function createAccounts(
+export function createDataAccess(
   { limits }: Config,
   db: Database,
   { clock = systemClock, random = systemRandom }: { clock?: Clock; random?: Random } = {},

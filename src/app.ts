@@ -1,7 +1,7 @@
 import { lookup, Resolver } from "node:dns/promises";
 import { EventEmitter } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
-import { createAccounts } from "./accounts.ts";
+import { createDataAccess } from "./accounts.ts";
 import type { Config } from "./config/settings.ts";
 import { deliverTyping } from "./core/events/typing.ts";
 import { openFile } from "./core/files/downloads.ts";
@@ -100,8 +100,8 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
   await refuseHalfMove(db);
   if (!(await followsRule(db))) await db.write("rebuildIndex", undefined);
   await renewContactKeys(db);
-  const accounts = createAccounts(config, db, parts, () => wakeups.emit("eraser"));
-  const app = await buildApp(config, { accounts, parts, log, fuse, folder, wakeups });
+  const data = createDataAccess(config, db, parts, () => wakeups.emit("eraser"));
+  const app = await buildApp(config, { data, parts, log, fuse, folder, wakeups });
   // From here on the app releases it.
   opened.move();
   return app;
@@ -117,8 +117,8 @@ async function takeFolder(config: Config): Promise<LockedFolder | undefined> {
 }
 
 /** The parts that are opened before the service is built on them. */
-interface Ground {
-  accounts: DataAccess;
+interface Opened {
+  data: DataAccess;
   parts: Parts;
   log: Log;
   fuse: Fuse;
@@ -126,26 +126,26 @@ interface Ground {
   wakeups: Wakeups;
 }
 
-async function buildApp(config: Config, ground: Ground): Promise<App> {
-  const { accounts, parts, log, fuse, folder, wakeups } = ground;
-  if (config.databaseUrl === null) await dropReservations(accounts.db);
+async function buildApp(config: Config, opened: Opened): Promise<App> {
+  const { data, parts, log, fuse, folder, wakeups } = opened;
+  if (config.databaseUrl === null) await dropReservations(data.db);
   // With port 0 the URL is known only once the server listens.
   let origin = config.publicUrl ?? (config.port === 0 ? "" : toHttpUrl(config.host, config.port));
-  const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder!, accounts.random)];
+  const secrets = config.secrets.length > 0 ? config.secrets : [await readSecret(folder!, data.random)];
   const core: Core = {
-    ...accounts,
-    blobs: await openStore(config, fuse, async () => !(await hasStoredFiles(accounts.db))),
-    links: createLinks(secrets, await allCarriedSecrets(accounts.db), () => origin, accounts.clock),
+    ...data,
+    blobs: await openStore(config, fuse, async () => !(await hasStoredFiles(data.db))),
+    links: createLinks(secrets, await allCarriedSecrets(data.db), () => origin, data.clock),
     origin: () => origin,
     fuse,
-    seal: new Seal(secrets, accounts.random),
-    pushIdentity: await openPushIdentity(accounts, () => origin),
+    seal: new Seal(secrets, data.random),
+    pushIdentity: await openPushIdentity(data, () => origin),
     scanner: await openScanner(config, log),
-    previews: await openPreviews(config, accounts, log, (row) => openFile(core, row, 0, row.file_size - 1)),
-    identityProvider: identityProvider(config, accounts.clock, log),
+    previews: await openPreviews(config, data, log, (row) => openFile(core, row, 0, row.file_size - 1)),
+    identityProvider: identityProvider(config, data.clock, log),
     downloadLog: new DownloadLog(() => wakeups.emit("downloads")),
-    messageRate: messageRate(accounts),
-    typists: new Typists(accounts.db, accounts.clock),
+    messageRate: messageRate(data),
+    typists: new Typists(data.db, data.clock),
     ...madeAnew(parts),
   };
   // Loaded here, so that commands beside a server start without it.
@@ -153,7 +153,7 @@ async function buildApp(config: Config, ground: Ground): Promise<App> {
   const http = await createHttp(core, config, log);
   const closeSilent = silentConnections(http.server);
   const port = () => (http.server.address() as AddressInfo).port;
-  let background: Background | undefined;
+  let background: Jobs | undefined;
   let stopping: Promise<void> | undefined;
 
   async function release(): Promise<void> {
@@ -242,13 +242,13 @@ async function dropReservations(db: Database): Promise<void> {
   if (await hasReservations(db)) await db.write("dropReservations", undefined);
 }
 
-interface Background {
+interface Jobs {
   jobs: Job[];
   /** Stopped after the last answer. */
   downloads: Job;
 }
 
-function startJobs(core: Core, config: Config, log: Log, wakeups: Wakeups): Background {
+function startJobs(core: Core, config: Config, log: Log, wakeups: Wakeups): Jobs {
   const failed = (job: string) => (error: unknown) =>
     log.error({ job, ...errorFields(error) }, "background work failed");
   const eraser = startEraser(core, failed("eraser"));

@@ -4,7 +4,7 @@ export interface Limits {
   requestsPerSecond: number;
   /** Attempts per second of one client address with invalid tokens or links. */
   failuresPerSecond: number;
-  /** The burst of such attempts. */
+  /** The burst of such requests. */
   failuresBurst: number;
   /** 0: no limit. */
   maxFileBytes: number;

@@ -17,10 +17,10 @@ export class Statement<R = unknown> {
   }
 }
 
-/** The text of a template with certain statements in certain places, and its texts with one more of them. */
+/** The text of a template with certain statements in certain positions, and its texts with one more of them. */
 class Text {
   sql: string | undefined;
-  /** By place and text of the further statement. */
+  /** By index and text of the further statement. */
   readonly longer: Map<string, Text>[] = [];
 }
 
@@ -40,12 +40,12 @@ export function sql<R = unknown>(
     texts.set(strings, text);
   }
   const params: Value[] = [];
-  for (let place = 0; place < values.length; place++) {
-    const value = values[place]!;
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index]!;
     if (value instanceof Statement) {
       for (const param of value.params) params.push(param);
-      text.longer[place] ??= new Map();
-      const parts: Map<string, Text> = text.longer[place]!;
+      text.longer[index] ??= new Map();
+      const parts: Map<string, Text> = text.longer[index]!;
       let longer = parts.get(value.sql);
       if (!longer) {
         longer = new Text();

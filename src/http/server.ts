@@ -23,7 +23,7 @@ import { HTML_HEADERS, HTML_TYPE, htmlPage } from "./protocol/html.ts";
 import { Metrics } from "./protocol/metrics.ts";
 import { nearestPath } from "./protocol/nearest-path.ts";
 import { addOperation, documentPath } from "./protocol/operation.ts";
-import { handleInTurn } from "./protocol/pipelining.ts";
+import { handleInOrder } from "./protocol/pipelining.ts";
 import { problemOf, statusOf } from "./protocol/problems.ts";
 import { RateLimits } from "./protocol/rate-limits.ts";
 import { answerClientError, answerOddRequests } from "./protocol/raw-errors.ts";
@@ -101,7 +101,7 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
     frameworkErrors: (_error, request, reply) => void handleFrameworkError(context, answered, request, reply),
   });
   metrics.watch(app.server);
-  handleInTurn(app.server, limits.maxWaitingRequests);
+  handleInOrder(app.server, limits.maxWaitingRequests);
   holdContinue(app.server);
   answerOddRequests(app.server, context);
   setErrorAnswers(app, context);

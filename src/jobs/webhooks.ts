@@ -10,7 +10,7 @@ import {
 } from "../db/queries/webhooks/deliveries.ts";
 import { hasEnabled, listEnabled } from "../db/queries/webhooks/webhooks.ts";
 import { type Job, startJob } from "./job.ts";
-import { Places, Turns } from "./webhook-places.ts";
+import { RoundRobin, Slots } from "./webhook-slots.ts";
 
 /** How often the job polls for due deliveries and for changes by other processes. */
 const INTERVAL_MS = 250;
@@ -18,7 +18,7 @@ const INTERVAL_MS = 250;
 const SLOW_MS = 2000;
 /** Deliveries of one webhook that begin in one run. */
 const AT_ONCE = 4;
-/** How long an attempt keeps its place if its outcome could not be stored. */
+/** How long an attempt keeps its slot if its outcome could not be stored. */
 const PAUSE_MS = 5000;
 
 /**
@@ -31,8 +31,8 @@ export function startWebhooks(
   onNoAnswer: (webhookId: string, error: unknown) => void,
 ): Job {
   const stopped = new AbortController();
-  const places = new Places();
-  const turns = new Turns();
+  const slots = new Slots();
+  const order = new RoundRobin();
   const handOut = new HandOut(core);
   const underWay = new Set<Promise<void>>();
   /** Without webhooks, commits do not wake the job. Its next poll finds the first webhook. */
@@ -40,20 +40,20 @@ export function startWebhooks(
 
   async function run(isStopped: () => boolean): Promise<void> {
     if (!(await core.db.claim("webhooks"))) return;
-    await endAbandoned(core, places);
+    await endAbandoned(core, slots);
     isIdle = !(await hasEnabled(core.db));
     if (isIdle) return;
     // One step per run: under a constant stream of events, deliveries must still start and abandoned attempts must
     // still end.
     if (await handOut.step()) job.wake();
-    if (places.isFull()) return;
+    if (slots.isFull()) return;
     const now = core.clock();
     const begun: { webhook: DueWebhook; rest: DueDelivery[] }[] = [];
-    for (const webhook of turns.inOrder(await webhooksWithDue(core.db, now))) {
-      if (places.isFull() || isStopped()) break;
-      if (!places.hasRoomFor(webhook)) continue;
+    for (const webhook of order.inOrder(await webhooksWithDue(core.db, now))) {
+      if (slots.isFull() || isStopped()) break;
+      if (!slots.hasRoomFor(webhook)) continue;
       // Read before the rows: the rows may still show an attempt as due that ends in between.
-      const before = places.deliveries();
+      const before = slots.deliveries();
       const found = await listDue(core.db, webhook.id, now, 2 * AT_ONCE);
       const [first, ...rest] = found.filter((delivery) => !before.has(delivery.id));
       if (!first) continue;
@@ -62,16 +62,16 @@ export function startWebhooks(
     }
     for (let round = 0; round < AT_ONCE - 1 && !isStopped(); round++) {
       for (const { webhook, rest } of begun)
-        if (rest[round] && places.hasRoomFor(webhook)) begin(rest[round]!, webhook);
+        if (rest[round] && slots.hasRoomFor(webhook)) begin(rest[round]!, webhook);
     }
   }
 
   function begin(delivery: DueDelivery, webhook: DueWebhook): void {
-    const signal = AbortSignal.any([stopped.signal, places.take(delivery, webhook)]);
-    turns.note(webhook);
+    const signal = AbortSignal.any([stopped.signal, slots.take(delivery, webhook)]);
+    order.note(webhook);
     const begun = performance.now();
     const done = attempt(delivery, signal).then((taken) => {
-      places.leave(delivery, webhook, taken && performance.now() - begun <= SLOW_MS);
+      slots.leave(delivery, webhook, taken && performance.now() - begun <= SLOW_MS);
       underWay.delete(done);
       job.wake();
     });
@@ -103,9 +103,9 @@ export function startWebhooks(
 }
 
 /** Aborts attempts to webhooks that have been deleted or disabled, by any node. */
-async function endAbandoned(core: Core, places: Places): Promise<void> {
-  const webhooks = places.webhooks();
+async function endAbandoned(core: Core, slots: Slots): Promise<void> {
+  const webhooks = slots.webhooks();
   if (webhooks.length === 0) return;
   const enabled = new Set(await listEnabled(core.db, webhooks));
-  places.end((id) => enabled.has(id));
+  slots.end((id) => enabled.has(id));
 }

@@ -88,10 +88,10 @@ export class PreviewMaker {
   async make(picture: Picture, width: number): Promise<Made | null> {
     if (picture.size > MAX_PICTURE_BYTES) return null;
     const { promise, resolve, reject } = Promise.withResolvers<Made | null>();
-    const turn = () => this.#makeNow(picture, width).then(resolve, reject);
-    if (!this.#waiting.add(turn, picture.uploaderId, picture.cost))
+    const task = () => this.#makeNow(picture, width).then(resolve, reject);
+    if (!this.#waiting.add(task, picture.uploaderId, picture.cost))
       throw unavailable("Too many previews are being made. Try again.");
-    this.#work ??= this.#takeTurns();
+    this.#work ??= this.#runTasks();
     return promise;
   }
 
@@ -104,8 +104,8 @@ export class PreviewMaker {
     await this.done;
   }
 
-  async #takeTurns(): Promise<void> {
-    for (let turn = this.#waiting.take(); turn; turn = this.#waiting.take()) await turn();
+  async #runTasks(): Promise<void> {
+    for (let task = this.#waiting.take(); task; task = this.#waiting.take()) await task();
     this.#work = undefined;
   }
 

@@ -125,7 +125,7 @@ function isPlain(code: number): boolean {
 }
 
 /** Describes a position in a text: line and column in characters, both from 1. */
-export function placeOf(text: string, offset: number): string {
+export function toLineAndColumn(text: string, offset: number): string {
   const lines = text.slice(0, offset).split(/\r\n?|\n/);
   return `line ${lines.length}, column ${codePoints(lines.at(-1)!) + 1}`;
 }

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Background } from "../../src/db/engines/postgres/background.ts";
+import { BackgroundReader } from "../../src/db/engines/postgres/background.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 import { addUser } from "../support/rows.ts";
@@ -58,7 +58,7 @@ test("postgres: two background reads run at once, the others in order", async (t
   const begun: unknown[] = [];
   let underWay = 0;
   let most = 0;
-  const background = new Background({
+  const background = new BackgroundReader({
     async allValues(statement) {
       begun.push(statement.params[0]);
       most = Math.max(most, ++underWay);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { findRepeatedName, isStorable, parseStrictly } from "../../src/util/json.ts";
-import { findSyntaxFault, placeOf } from "../../src/util/json-syntax.ts";
+import { findSyntaxFault, toLineAndColumn } from "../../src/util/json-syntax.ts";
 import { holds } from "../support/property.ts";
 
 const REPEATED: [json: string, name: string, inside: string | undefined, offset: number][] = [
@@ -110,7 +110,7 @@ test("a deep or long text needs neither stack nor much time", () => {
 });
 
 test("a position in a text is its line and column in characters", () => {
-  assert.equal(placeOf("abc", 0), "line 1, column 1");
-  assert.equal(placeOf("a\n😀b", 4), "line 2, column 2");
-  assert.equal(placeOf("a\r\nb\rc", 5), "line 3, column 1");
+  assert.equal(toLineAndColumn("abc", 0), "line 1, column 1");
+  assert.equal(toLineAndColumn("a\n😀b", 4), "line 2, column 2");
+  assert.equal(toLineAndColumn("a\r\nb\rc", 5), "line 3, column 1");
 });

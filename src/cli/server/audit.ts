@@ -6,7 +6,7 @@ import { readFields } from "../../core/resource/fields.ts";
 import { OperatorError, ParleyError } from "../../errors.ts";
 import { isId } from "../../util/ids.ts";
 import type { Io } from "../io.ts";
-import { withAccounts } from "./data.ts";
+import { withDataAccess } from "./data.ts";
 
 export interface AuditOptions {
   actor?: string;
@@ -28,7 +28,7 @@ const OPTIONS = {
 
 /** Prints the audit trail as JSON lines, oldest first. */
 export async function printAudit(io: Io, options: AuditOptions): Promise<void> {
-  await withAccounts(readConfig(io.env), async (core) => {
+  await withDataAccess(readConfig(io.env), async (core) => {
     const filters = await toFilters(core, options);
     const isAborted = () => io.stop.aborted || io.unread.aborted;
     for await (const lines of exportAudit(core, filters, "", isAborted)) io.print(lines.trimEnd());

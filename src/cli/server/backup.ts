@@ -15,7 +15,7 @@ import type { Io } from "../io.ts";
 import { asOperatorError } from "../system-errors.ts";
 import { counted } from "../text.ts";
 import { copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
-import { getDataFolder, readEmbeddedConfig, withAccounts } from "./data.ts";
+import { getDataFolder, readEmbeddedConfig, withDataAccess } from "./data.ts";
 import { databaseFinding, type Finding, fileFinding, formatFinding, inFolder } from "./findings.ts";
 import { amount, createWatch, type Watch } from "./watch.ts";
 
@@ -40,7 +40,7 @@ export async function backup(io: Io, target: string): Promise<number> {
   const folder = resolve(target);
   const config = readEmbeddedConfig(io);
   const from = getDataFolder(config);
-  return withAccounts(config, async (accounts) => {
+  return withDataAccess(config, async (accounts) => {
     if (`${folder}/`.startsWith(`${from}/`))
       throw new OperatorError(`${folder} is in the data folder. Choose another.`);
     const partial = await claim(folder);

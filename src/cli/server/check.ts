@@ -26,9 +26,9 @@ import {
   indexFinding,
   miscountFinding,
   orphanFinding,
-  type Place,
+  type StorageLocation,
   strayFinding,
-  toPlace,
+  toLocation,
 } from "./findings.ts";
 import { amount, createWatch, type Watch } from "./watch.ts";
 
@@ -41,7 +41,7 @@ export async function check(io: Io, options: { json?: boolean }): Promise<number
   if (config.databaseUrl === null) getDataFolder(config);
   return withReader(config, async (db) => {
     const blobs = await readStore(config);
-    const place = toPlace(config);
+    const location = toLocation(config);
     const watch = createWatch(io);
     let findings = 0;
     const isSqlite = config.databaseUrl === null;
@@ -52,7 +52,7 @@ export async function check(io: Io, options: { json?: boolean }): Promise<number
       hasMessages: await has("message_bodies"),
       index: (await has("message_index")) ? readIndex(config) : undefined,
     };
-    for await (const finding of findAll(place, db, blobs, watch, corruption, schema)) {
+    for await (const finding of findAll(location, db, blobs, watch, corruption, schema)) {
       findings++;
       io.print(
         options.json ? JSON.stringify({ ...finding.data, hint: finding.hint }) : formatFinding(finding),
@@ -91,22 +91,22 @@ interface Schema {
 }
 
 async function* findAll(
-  place: Place,
+  location: StorageLocation,
   db: Reader,
   blobs: BlobReader,
   watch: Watch,
   corruption: Corruption,
   schema: Schema,
 ): AsyncGenerator<Finding> {
-  for (const message of corruption.rows) yield databaseFinding(place.database, message);
-  for (const message of corruption.index) yield indexDamageFinding(place.database, message);
+  for (const message of corruption.rows) yield databaseFinding(location.database, message);
+  for (const message of corruption.index) yield indexDamageFinding(location.database, message);
   // With a damaged database, intact files would be reported as damaged.
   if (corruption.rows.length > 0) return;
   for await (const { file, fault } of checkFiles(db, blobs, watch.onChunk)) {
     watch.onFile();
-    if (fault) yield fileFinding(place, file, fault);
+    if (fault) yield fileFinding(location, file, fault);
   }
-  for await (const stray of findStrays(db, blobs)) yield strayFinding(place, stray);
+  for await (const stray of findStrays(db, blobs)) yield strayFinding(location, stray);
   if (schema.isCounted) for await (const miscount of findMiscounts(db)) yield miscountFinding(miscount);
   if (schema.hasMessages) for await (const orphan of findOrphans(db)) yield orphanFinding(orphan);
   if (schema.index && corruption.index.length === 0)

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { openAccounts } from "../../accounts.ts";
+import { openDataAccess } from "../../accounts.ts";
 import { type Config, readConfig } from "../../config/settings.ts";
 import type { DataAccess } from "../../core/node/core.ts";
 import { OperatorError } from "../../errors.ts";
@@ -28,12 +28,12 @@ export function readEmbeddedConfig(io: Io): Config {
 }
 
 /** Opens the database, also while a server runs, runs work on it, and closes it. */
-export async function withAccounts<T>(
+export async function withDataAccess<T>(
   config: Config,
   work: (accounts: DataAccess) => Promise<T>,
 ): Promise<T> {
   if (config.databaseUrl === null) getDataFolder(config);
-  const accounts = await openAccounts(config);
+  const accounts = await openDataAccess(config);
   try {
     return await work(accounts);
   } finally {

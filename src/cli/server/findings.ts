@@ -17,7 +17,7 @@ export interface Finding {
 }
 
 /** Where the bytes of files are stored, and how the operator restores or erases one. */
-export interface Place {
+export interface StorageLocation {
   /** The database's name in messages. */
   database: string;
   toPath(key: string): string;
@@ -26,7 +26,7 @@ export interface Place {
   erase(path: string): string;
 }
 
-export function inFolder(folder: string, database = databaseOf(folder)): Place {
+export function inFolder(folder: string, database = databaseOf(folder)): StorageLocation {
   return {
     database,
     toPath: (key) => toBlobPath(folder, key),
@@ -37,12 +37,12 @@ export function inFolder(folder: string, database = databaseOf(folder)): Place {
   };
 }
 
-export function toPlace({ databaseUrl, dataFolder, store }: Config): Place {
+export function toLocation({ databaseUrl, dataFolder, store }: Config): StorageLocation {
   const database = databaseUrl === null ? databaseOf(dataFolder) : "the PostgreSQL database";
   return store === null ? inFolder(dataFolder, database) : inBucket(store.bucket, database);
 }
 
-function inBucket(bucket: string, database: string): Place {
+function inBucket(bucket: string, database: string): StorageLocation {
   const toPath = (name: string) => `s3://${bucket}/${name}`;
   return {
     database,
@@ -54,13 +54,13 @@ function inBucket(bucket: string, database: string): Place {
 }
 
 /** Reports an attachment whose stored bytes do not match its row. */
-export function fileFinding(place: Place, file: StoredFile, fault: Fault): Finding {
-  const path = isSmallFile(file) ? place.database : place.toPath(file.blob_key);
+export function fileFinding(location: StorageLocation, file: StoredFile, fault: Fault): Finding {
+  const path = isSmallFile(file) ? location.database : location.toPath(file.blob_key);
   const what = isSmallFile(file) ? `its copy in ${path}` : path;
   return {
     data: { ...describeFile(file), blob_key: file.blob_key, path, file_size: file.file_size, ...fault },
     text: `${nameFile(file)}: ${what} ${describeFault(file, fault)}`,
-    hint: `${restoreHint(place, file)}; without one, delete it with a token that has the scope admin: DELETE /v1/attachments/${file.id}.`,
+    hint: `${restoreHint(location, file)}; without one, delete it with a token that has the scope admin: DELETE /v1/attachments/${file.id}.`,
   };
 }
 
@@ -81,10 +81,10 @@ function nameFile({ id, filename, uploader, uploader_id }: StoredFile): string {
   return `${id} ${JSON.stringify(filename)} of ${uploader ?? `${uploader_id}, a user who was removed`}`;
 }
 
-function restoreHint(place: Place, file: StoredFile): string {
+function restoreHint(location: StorageLocation, file: StoredFile): string {
   return isSmallFile(file)
     ? "Restore a backup to another folder, and upload the file again from there"
-    : place.restore(file.blob_key);
+    : location.restore(file.blob_key);
 }
 
 function describeFault(file: StoredFile, fault: Fault): string {
@@ -110,8 +110,8 @@ function toBlobPath(folder: string, key: string): string {
 }
 
 /** Reports a stored file that has no row. */
-export function strayFinding(place: Place, stray: Stray): Finding {
-  const path = place.strayPath(stray.name);
+export function strayFinding(location: StorageLocation, stray: Stray): Finding {
+  const path = location.strayPath(stray.name);
   return stray.size === null
     ? {
         data: { kind: "foreign", path },
@@ -121,7 +121,7 @@ export function strayFinding(place: Place, stray: Stray): Finding {
     : {
         data: { kind: "orphan", path, size: stray.size },
         text: `${path} has ${stray.size} bytes and belongs to no attachment.`,
-        hint: `It is unreachable, and the server does not erase it. Erase it: ${place.erase(path)}.`,
+        hint: `It is unreachable, and the server does not erase it. Erase it: ${location.erase(path)}.`,
       };
 }
 

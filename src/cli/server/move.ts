@@ -95,9 +95,9 @@ function parseTarget(from: Config, { toDatabase, toStore }: MoveOptions): Config
     throw new OperatorError("Rows and files share one data folder. Use the same path for both.");
   const dataFolder = folders[0] ?? from.dataFolder;
   const to = { ...from, databaseUrl, store, dataFolder, redirectFiles: false };
-  if (toDatabase !== undefined && placeOfRows(to) === placeOfRows(from))
+  if (toDatabase !== undefined && rowsLocation(to) === rowsLocation(from))
     throw new OperatorError("The rows are already there: --to-database is the current database.");
-  if (toStore !== undefined && placeOfFiles(to) === placeOfFiles(from))
+  if (toStore !== undefined && filesLocation(to) === filesLocation(from))
     throw new OperatorError("The files are already there: --to-store is the current store.");
   const isOtherFolder = dataFolder !== from.dataFolder;
   const staysBehind =
@@ -109,11 +109,11 @@ function parseTarget(from: Config, { toDatabase, toStore }: MoveOptions): Config
   return to;
 }
 
-function placeOfRows({ databaseUrl, dataFolder }: Config): string {
+function rowsLocation({ databaseUrl, dataFolder }: Config): string {
   return databaseUrl ?? dataFolder;
 }
 
-function placeOfFiles({ store, dataFolder }: Config): string {
+function filesLocation({ store, dataFolder }: Config): string {
   return store ? `s3://${store.bucket} at ${store.endpoint}` : dataFolder;
 }
 
@@ -157,13 +157,13 @@ async function moveRows(io: Io, source: Database, target: Database, tables: read
     total += await countRows(source, table);
     there += await countRows(target, table);
   }
-  const copying = startStep(io, "copying rows", total, String);
-  await step(copying, async () => {
+  const copying = startPhase(io, "copying rows", total, String);
+  await inPhase(copying, async () => {
     copying.add(there);
     for (const table of tables) await copyRows(source, target, table, copying.add);
   });
-  const comparing = startStep(io, "comparing rows", total * 2, String);
-  await step(comparing, async () => {
+  const comparing = startPhase(io, "comparing rows", total * 2, String);
+  await inPhase(comparing, async () => {
     for (const table of tables) {
       const [before, after] = [
         await rowsDigest(source, table, comparing.add),
@@ -188,16 +188,16 @@ async function moveFiles(
 ): Promise<number> {
   const [source, target] = [await readStore(from), await openStore(to, quietFuse(), async () => true)];
   const { files, bytes } = await storedBytes(db);
-  const copying = startStep(io, "copying files", bytes, roundedSize);
-  const faulty = await step(copying, () =>
+  const copying = startPhase(io, "copying files", bytes, roundedSize);
+  const faulty = await inPhase(copying, () =>
     collectFaulty(copyFiles(db, source, target, isResumed, copying.add)),
   );
   for (const { file, fault } of faulty.values())
     io.warn(
       `${file.id} ${jsonLine(file.filename)} cannot be moved: its bytes are ${fault!.kind}. See parley check.`,
     );
-  const reading = startStep(io, "comparing files", bytes, roundedSize);
-  const changed = await step(reading, () => collectFaulty(verifyFiles(db, target, reading.add)));
+  const reading = startPhase(io, "comparing files", bytes, roundedSize);
+  const changed = await inPhase(reading, () => collectFaulty(verifyFiles(db, target, reading.add)));
   for (const id of faulty.keys()) changed.delete(id);
   for (const { file, fault } of changed.values())
     throw new OperatorError(
@@ -213,13 +213,13 @@ async function collectFaulty(files: AsyncIterable<CheckedFile>): Promise<Map<str
   return faulty;
 }
 
-interface Step {
+interface Phase {
   /** Throws `OperatorError` on SIGTERM or Ctrl-C. */
   add(count: number): void;
   end(): void;
 }
 
-function startStep(io: Io, name: string, total: number, show: (amount: number) => string): Step {
+function startPhase(io: Io, name: string, total: number, show: (amount: number) => string): Phase {
   const progress = startProgress(io, name, total, show);
   let done = 0;
   return {
@@ -232,7 +232,7 @@ function startStep(io: Io, name: string, total: number, show: (amount: number) =
   };
 }
 
-async function step<T>(progress: Step, work: () => Promise<T>): Promise<T> {
+async function inPhase<T>(progress: Phase, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } finally {

@@ -4,11 +4,11 @@ import { getIndexState, lastBody } from "../../db/queries/search/search.ts";
 import { OperatorError, ParleyError } from "../../errors.ts";
 import type { Io } from "../io.ts";
 import { startProgress } from "../progress.ts";
-import { withAccounts } from "./data.ts";
+import { withDataAccess } from "./data.ts";
 
 /** Rebuilds the search index, also while a server runs. If this command is interrupted, the server continues. */
 export async function repairSearch(io: Io, options: { json?: boolean }): Promise<void> {
-  await withAccounts(readConfig(io.env), async ({ db }) => {
+  await withDataAccess(readConfig(io.env), async ({ db }) => {
     await db.write("rebuildIndex", undefined).catch((error: Error) => {
       if (error instanceof ParleyError) throw error;
       throw new OperatorError(

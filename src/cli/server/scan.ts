@@ -10,8 +10,8 @@ import { readStore } from "../../engines.ts";
 import { OperatorError, ParleyError } from "../../errors.ts";
 import type { Io } from "../io.ts";
 import { counted } from "../text.ts";
-import { withAccounts } from "./data.ts";
-import { type Finding, fileFinding, formatFinding, infectedFinding, toPlace } from "./findings.ts";
+import { withDataAccess } from "./data.ts";
+import { type Finding, fileFinding, formatFinding, infectedFinding, toLocation } from "./findings.ts";
 import { amount, createWatch, type Watch } from "./watch.ts";
 
 /** Where a scan reads and writes. */
@@ -31,9 +31,9 @@ export async function scanFiles(io: Io, options: { json?: boolean }): Promise<nu
   if (!config.scan) throw new OperatorError("Set PARLEY_SCAN as for the server: it names the scanner.");
   const scanner = new Scanner(config.scan, () => {});
   await proveScanner(scanner);
-  return withAccounts(config, async (accounts) => {
+  return withDataAccess(config, async (accounts) => {
     const site = { accounts, scanner, blobs: await readStore(config), watch: createWatch(io) };
-    const place = toPlace(config);
+    const location = toLocation(config);
     let findings = 0;
     let larger = 0;
     for await (const file of storedFiles(accounts.db)) {
@@ -46,7 +46,7 @@ export async function scanFiles(io: Io, options: { json?: boolean }): Promise<nu
       if (result === null) continue;
       findings++;
       const finding: Finding =
-        typeof result === "string" ? infectedFinding(file, result) : fileFinding(place, file, result);
+        typeof result === "string" ? infectedFinding(file, result) : fileFinding(location, file, result);
       io.print(
         options.json ? JSON.stringify({ ...finding.data, hint: finding.hint }) : formatFinding(finding),
       );

@@ -12,7 +12,7 @@ import { ParleyError } from "../../errors.ts";
 import type { Io } from "../io.ts";
 import { printTable } from "../table.ts";
 import { isoTime } from "../text.ts";
-import { withAccounts } from "./data.ts";
+import { withDataAccess } from "./data.ts";
 
 export interface TokenOptions {
   scope?: string[];
@@ -26,7 +26,7 @@ export interface TokenOptions {
 export async function addToken(io: Io, username: string, options: TokenOptions): Promise<void> {
   const scopes = options.scope && [...new Set(options.scope.map(parseScope))];
   if (options.name !== undefined) readField("--name", displayName, options.name);
-  const made = await withAccounts(readConfig(io.env), async (core) => {
+  const made = await withDataAccess(readConfig(io.env), async (core) => {
     const user = await getUserByName(core, username);
     return createToken(core, null, user.id, {
       ...(scopes === undefined ? {} : { scopes }),
@@ -38,7 +38,7 @@ export async function addToken(io: Io, username: string, options: TokenOptions):
 }
 
 export async function listTokens(io: Io, options: { json?: boolean }): Promise<void> {
-  const tokens = await withAccounts(readConfig(io.env), listAll);
+  const tokens = await withDataAccess(readConfig(io.env), listAll);
   if (options.json) return io.print(JSON.stringify(tokens));
   const rows = tokens.map((token) => [
     token.id,
@@ -51,7 +51,7 @@ export async function listTokens(io: Io, options: { json?: boolean }): Promise<v
 }
 
 export async function revokeToken(io: Io, id: string, options: { json?: boolean }): Promise<void> {
-  await withAccounts(readConfig(io.env), (core) => revoke(core, null, id));
+  await withDataAccess(readConfig(io.env), (core) => revoke(core, null, id));
   if (options.json) io.print(JSON.stringify({ id }));
   else io.warn(`Revoked ${id}.`);
 }

@@ -5,7 +5,7 @@ import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { printTable } from "../table.ts";
 import { isoTime } from "../text.ts";
-import { withAccounts } from "./data.ts";
+import { withDataAccess } from "./data.ts";
 
 interface JsonOption {
   json?: boolean;
@@ -16,14 +16,14 @@ export async function addUser(io: Io, name: string, options: JsonOption & { phon
     username: readField("NAME", newUsername, name),
     phone_number: options.phone === undefined ? null : readField("--phone", phoneNumber, options.phone),
   };
-  const { replayed, ...user } = await withAccounts(readConfig(io.env), (core) =>
+  const { replayed, ...user } = await withDataAccess(readConfig(io.env), (core) =>
     createUser(core, null, fields),
   );
   io.print(options.json ? JSON.stringify(user) : `${user.id}  ${user.username}`);
 }
 
 export async function listUsers(io: Io, options: JsonOption): Promise<void> {
-  const users = await withAccounts(readConfig(io.env), listAll);
+  const users = await withDataAccess(readConfig(io.env), listAll);
   if (options.json) return io.print(JSON.stringify(users));
   printTable(
     io,
@@ -37,7 +37,7 @@ export async function listUsers(io: Io, options: JsonOption): Promise<void> {
 }
 
 export async function removeUser(io: Io, name: string, options: JsonOption): Promise<void> {
-  const user = await withAccounts(readConfig(io.env), async (core) => {
+  const user = await withDataAccess(readConfig(io.env), async (core) => {
     const found = await getUserByName(core, name);
     await deleteUser(core, null, found.id);
     return found;

@@ -5,7 +5,7 @@ import {
   groupByChange,
   isSameForAll,
   lastPosition,
-  type PlacedEvent,
+  type PositionedEvent,
 } from "../../db/queries/events/events.ts";
 import { ParleyError } from "../../errors.ts";
 
@@ -40,7 +40,7 @@ export interface Listener {
 }
 
 /** Renders the events of one change for their recipients, in their order. */
-type RenderChange = (change: readonly PlacedEvent[]) => Promise<RenderedEvent[]>;
+type RenderChange = (change: readonly PositionedEvent[]) => Promise<RenderedEvent[]>;
 
 /** Positions read in one turn. */
 const AT_ONCE = 1000;
@@ -110,9 +110,9 @@ export class EventHub {
   }
 
   /** Renders each change once for all streams that wait for it, and wakes the others. */
-  async #handOut(core: HubContext, rows: readonly PlacedEvent[], render: RenderChange): Promise<void> {
+  async #handOut(core: HubContext, rows: readonly PositionedEvent[], render: RenderChange): Promise<void> {
     if (rows.length === 0) return;
-    const byRecipient = new Map<string, PlacedEvent[]>();
+    const byRecipient = new Map<string, PositionedEvent[]>();
     for (const row of rows) {
       const own = byRecipient.get(row.recipient_id);
       if (own) own.push(row);
@@ -123,8 +123,8 @@ export class EventHub {
       (row) => isSameForAll(row.type) && areFew(row.recipient_id) && this.#isAwaited(row),
     );
     const { changes } = groupByChange(awaited, awaited.length + 1)!;
-    const rendered = new Map<PlacedEvent, RenderedEvent>();
-    const renderAll = async (change: readonly PlacedEvent[]) => {
+    const rendered = new Map<PositionedEvent, RenderedEvent>();
+    const renderAll = async (change: readonly PositionedEvent[]) => {
       const events = await render(change);
       for (const [i, row] of change.entries()) rendered.set(row, events[i]!);
     };
@@ -136,7 +136,7 @@ export class EventHub {
       for (const listener of this.#listeners.get(userId) ?? []) void this.#handTo(listener, own, rendered);
   }
 
-  #isAwaited({ recipient_id, number }: PlacedEvent): boolean {
+  #isAwaited({ recipient_id, number }: PositionedEvent): boolean {
     for (const listener of this.#listeners.get(recipient_id) ?? [])
       if (number > (listener.waitsAfter() ?? number)) return true;
     return false;
@@ -144,8 +144,8 @@ export class EventHub {
 
   async #handTo(
     listener: Listener,
-    rows: readonly PlacedEvent[],
-    rendered: ReadonlyMap<PlacedEvent, RenderedEvent>,
+    rows: readonly PositionedEvent[],
+    rendered: ReadonlyMap<PositionedEvent, RenderedEvent>,
   ): Promise<void> {
     const after = listener.waitsAfter();
     // A stream that has read by itself may be ahead.

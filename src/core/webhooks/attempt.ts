@@ -22,7 +22,7 @@ const DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 export type Request = Pick<Post, "headers" | "body">;
 
 /** How an attempt has ended. */
-export interface Attempt {
+export interface AttemptResult {
   hook: WebhookRow;
   delivery: DueDelivery;
   /** Attempts of this delivery so far. */
@@ -42,7 +42,7 @@ export interface DeliveryKind {
   /** Ends a delivery without an attempt. */
   skip(core: Core, hook: WebhookRow, delivery: DueDelivery): Promise<void>;
   /** Stores the outcome of an attempt. */
-  settle(core: Core, attempt: Attempt): Promise<void>;
+  settle(core: Core, attempt: AttemptResult): Promise<void>;
 }
 
 /** Returns the pause after so many failed attempts; undefined after the last. */
@@ -56,7 +56,7 @@ export function pauseAfter(core: DataAccess, attempts: number): number | undefin
 }
 
 /** Returns how long the receiver asks to wait with its Retry-After, in milliseconds; 0 if it has none that can be read. */
-export function askedPause({ answer, entry }: Attempt): number {
+export function askedPause({ answer, entry }: AttemptResult): number {
   const text = answer?.retryAfter ?? "";
   if (SECONDS.test(text)) return Number(text) * SECOND_MS;
   const until = DATE.test(text) ? Date.parse(text) : Number.NaN;

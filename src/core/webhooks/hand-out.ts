@@ -1,4 +1,9 @@
-import { eventsBehind, groupByChange, isShared, type PlacedEvent } from "../../db/queries/events/events.ts";
+import {
+  eventsBehind,
+  groupByChange,
+  isShared,
+  type PositionedEvent,
+} from "../../db/queries/events/events.ts";
 import {
   findCursor,
   firstListening,
@@ -134,7 +139,7 @@ export class HandOut {
   }
 
   /** Reserves room for a delivery if the webhook and its owner have any. */
-  #take(hook: ListeningRow, events: readonly PlacedEvent[]): boolean {
+  #take(hook: ListeningRow, events: readonly PositionedEvent[]): boolean {
     if (hook.pending >= MAX_PENDING) return false;
     if (hook.all_users === 0) {
       const used = this.#rate.next(hook.user_id, ROW_BYTES + Buffer.byteLength(events[0]!.payload));
@@ -145,7 +150,7 @@ export class HandOut {
     return true;
   }
 
-  #delivery(hook: ListeningRow, events: readonly PlacedEvent[]): NewDelivery {
+  #delivery(hook: ListeningRow, events: readonly PositionedEvent[]): NewDelivery {
     const first = events[0]!;
     const isOfChange = hook.all_users === 1 && isShared(first.type);
     return {
@@ -159,7 +164,7 @@ export class HandOut {
 }
 
 /** Reads the next events, about `EVENTS`, as whole changes. */
-async function readChanges(read: (limit: number) => Promise<PlacedEvent[]>) {
+async function readChanges(read: (limit: number) => Promise<PositionedEvent[]>) {
   for (let limit = EVENTS + 1; ; limit *= 2) {
     const grouped = groupByChange(await read(limit), limit);
     if (grouped) return grouped;
@@ -167,13 +172,13 @@ async function readChanges(read: (limit: number) => Promise<PlacedEvent[]>) {
 }
 
 /** Returns the events of each delivery of a change to the webhook: one of all users gets them together. */
-function toDeliver(hook: ListeningRow, change: readonly PlacedEvent[]): PlacedEvent[][] {
+function toDeliver(hook: ListeningRow, change: readonly PositionedEvent[]): PositionedEvent[][] {
   const wanted = change.filter((event) => wants(hook, event));
   if (wanted.length === 0) return [];
   return hook.all_users === 1 && isShared(wanted[0]!.type) ? [wanted] : wanted.map((event) => [event]);
 }
 
-function wants(hook: ListeningRow, { recipient_id, type, position }: PlacedEvent): boolean {
+function wants(hook: ListeningRow, { recipient_id, type, position }: PositionedEvent): boolean {
   if (position <= hook.since_position) return false;
   if (hook.all_users === 0 && hook.user_id !== recipient_id) return false;
   if (!isShown(new Set(hook.scopes.split(" ")), type)) return false;

@@ -4,7 +4,7 @@ import type { WebhookRow } from "../../db/queries/webhooks/webhooks.ts";
 import { createSender, encryptPush } from "../../util/web-push.ts";
 import { renderPush } from "../events/event-render.ts";
 import type { DataAccess } from "../node/core.ts";
-import { type Attempt, askedPause, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
+import { type AttemptResult, askedPause, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
 
 const SECOND_MS = 1000;
 /** How long after its event a push is of use: for as long Parley retries it, and the push server keeps it. */
@@ -84,7 +84,7 @@ function topicOf({ secret }: WebhookRow, conversationId: string): string {
 }
 
 /** Returns when to retry; null if that is of no use. */
-function retryAt(core: DataAccess, attempt: Attempt): number | null {
+function retryAt(core: DataAccess, attempt: AttemptResult): number | null {
   const { answer, attempts, delivery, entry } = attempt;
   if (answer && answer.status < 500 && !LATER.has(answer.status)) return null;
   const pause = pauseAfter(core, attempts);

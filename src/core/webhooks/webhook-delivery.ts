@@ -6,7 +6,7 @@ import { renderEvents, renderForAll } from "../events/event-render.ts";
 import { isShown } from "../events/event-types.ts";
 import { keptSince } from "../events/events.ts";
 import type { Core, DataAccess } from "../node/core.ts";
-import { type Attempt, askedPause, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
+import { type AttemptResult, askedPause, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
 
 const SECOND_MS = 1000;
 const GONE = 410;
@@ -45,7 +45,7 @@ export const webhookDelivery: DeliveryKind = {
  * Returns the pause before the next attempt: as planned, or as long as the receiver asks. Ends at the latest when the attempt
  * after the next is planned, so that no receiver can put off its deliveries for years. Undefined after the last attempt.
  */
-function pauseOf(core: DataAccess, attempt: Attempt): number | undefined {
+function pauseOf(core: DataAccess, attempt: AttemptResult): number | undefined {
   const planned = pauseAfter(core, attempt.attempts);
   const asked = askedPause(attempt);
   if (planned === undefined || asked <= planned) return planned;

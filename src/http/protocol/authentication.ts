@@ -10,7 +10,7 @@ import { openSession } from "./sessions.ts";
 // RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1).
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
-/** What counts as a failed attempt of the client's address. A missing token does not: the client guessed nothing. */
+/** What counts as a failure of the client's address. A missing token does not: the client guessed nothing. */
 const FAILED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid_token", "username_taken"]);
 
 /**

@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { type Fields, type Shape, TextFields } from "../../core/resource/fields.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import { findRepeatedName } from "../../util/json.ts";
-import { findSyntaxFault, placeOf } from "../../util/json-syntax.ts";
+import { findSyntaxFault, toLineAndColumn } from "../../util/json-syntax.ts";
 import { type BodyPace, hasBody, readBody } from "./body-reader.ts";
 import { checkDigest, parseDigest } from "./digests.ts";
 
@@ -114,7 +114,7 @@ export function parseJson(text: string): Fields {
 function faultOf(json: string): string {
   const fault = findSyntaxFault(json);
   if (!fault) return "The body is not valid JSON.";
-  return `The body is not valid JSON: expected ${fault.expected} at ${placeOf(json, fault.offset)}.`;
+  return `The body is not valid JSON: expected ${fault.expected} at ${toLineAndColumn(json, fault.offset)}.`;
 }
 
 function decodePart(text: string, malformed: ErrorCode): string {
@@ -145,7 +145,7 @@ function refuseRepeatedName(json: string): void {
   const found = findRepeatedName(json);
   if (!found) return;
   const { name, inside, offset } = found;
-  const again = `again at ${placeOf(json, offset)}`;
+  const again = `again at ${toLineAndColumn(json, offset)}`;
   if (inside === undefined) throw repeated(name, again);
   throw new ParleyError(
     "invalid_parameter",

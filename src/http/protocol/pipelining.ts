@@ -10,7 +10,7 @@ const READ_AHEAD = 32;
  * While many wait, nothing more is read from their connection. What one read has brought may be more than `maxWaiting`
  * requests; such a connection is closed, as each of them takes memory and time.
  */
-export function handleInTurn(server: Server, maxWaiting: number): void {
+export function handleInOrder(server: Server, maxWaiting: number): void {
   const [handle] = server.listeners("request") as ((...request: Request) => void)[];
   const waiting = new WeakMap<Socket, number>();
   server.removeAllListeners("request");

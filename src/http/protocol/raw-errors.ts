@@ -13,13 +13,13 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, 
   if (error.code === "ECONNRESET" || !socket.writable) {
     // The end of what was refused is an error, too.
     if (!socket.writableEnded || error.code === "ECONNRESET") socket.destroy();
-  } else answerInTurn(context, socket, clientError(error, context.limits.maxHeaderBytes));
+  } else answerInOrder(context, socket, clientError(error, context.limits.maxHeaderBytes));
 }
 
 const refused = new WeakSet<Duplex>();
 
 /** A client takes answers in the order of its requests: those that came whole before this one are answered first. */
-function answerInTurn(context: HttpContext, socket: Duplex, error: ParleyError): void {
+function answerInOrder(context: HttpContext, socket: Duplex, error: ParleyError): void {
   if (refused.has(socket)) return;
   refused.add(socket);
   const whenFree = () => {
@@ -43,7 +43,7 @@ export function answerOddRequests(server: Server, context: HttpContext): void {
     const error = new ParleyError("method_not_allowed", "This server is not a proxy.", {
       header: "GET, HEAD",
     });
-    answerInTurn(context, socket, error);
+    answerInOrder(context, socket, error);
   });
 }
 

@@ -7,7 +7,7 @@ const READS_AT_ONCE = 2;
 const MAX_QUEUED_READS = 10_000;
 
 /** Reads a few statements at once, in the order in which they come. */
-export class Background implements ValuesReader {
+export class BackgroundReader implements ValuesReader {
   readonly #reader: ValuesReader;
   readonly #waiting: (() => void)[] = [];
   #underWay = 0;

@@ -12,7 +12,7 @@ import {
 } from "../../database.ts";
 import type { Statement, ValuesReader } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
-import { Background } from "./background.ts";
+import { BackgroundReader } from "./background.ts";
 import { isConflict, postgresError } from "./errors.ts";
 import { Lane } from "./lane.ts";
 import { migratePostgres, VERSION } from "./migrate.ts";
@@ -117,7 +117,9 @@ export async function openPostgres(
 
 class PostgresDatabase implements Database {
   readonly numbersEvents = false;
-  readonly background: ValuesReader = new Background({ allValues: (each) => this.allValues(each, false) });
+  readonly background: ValuesReader = new BackgroundReader({
+    allValues: (each) => this.allValues(each, false),
+  });
   readonly #pool: pg.Pool;
   readonly #transactions: Transactions;
   readonly #lane: Lane;

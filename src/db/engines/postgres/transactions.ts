@@ -67,7 +67,7 @@ export class Transactions {
 
   /** Runs the steps of one write, maybe behind a lock that all nodes know. */
   async run<T>(steps: Write<T>, lock?: string): Promise<T> {
-    const { value, lost } = await this.#onConnection((client) => this.#attempt(client, steps), lock);
+    const { value, lost } = await this.#onConnection((client) => this.#tryOnce(client, steps), lock);
     // After the connection is released, because finding outcomes takes connections, possibly all at once.
     if (lost) await this.findOutcome(lost);
     return value;
@@ -114,7 +114,7 @@ export class Transactions {
   }
 
   /** Statements that are yielded together are sent together. */
-  async #attempt<T>(client: pg.PoolClient, steps: Write<T>): Promise<Ended<T>> {
+  async #tryOnce<T>(client: pg.PoolClient, steps: Write<T>): Promise<Ended<T>> {
     let identity: Identity | undefined;
     let step = steps.next();
     try {

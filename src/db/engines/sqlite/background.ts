@@ -14,7 +14,7 @@ interface Queued {
 }
 
 /** Reads in a thread of their own, which is started for the first of them. */
-export class Background implements ValuesReader {
+export class BackgroundReader implements ValuesReader {
   readonly #data: ReaderData;
   readonly #onDamagedIndex: (cause: Error) => Promise<void>;
   #reader: Worker | undefined;

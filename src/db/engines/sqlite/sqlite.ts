@@ -13,7 +13,7 @@ import {
 } from "../../database.ts";
 import type { Statement } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
-import { Background } from "./background.ts";
+import { BackgroundReader } from "./background.ts";
 import { migrate } from "./migrate.ts";
 import { type Ask, type BatchResult, toError } from "./outcome.ts";
 import { bodiesQuery } from "./search.ts";
@@ -71,7 +71,7 @@ function connect(path: string): DatabaseSync {
 /** Reads in the calling thread and writes in another one. */
 class SqliteDatabase implements Database {
   readonly numbersEvents = true;
-  readonly background: Background;
+  readonly background: BackgroundReader;
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #fuse: Fuse;
@@ -92,7 +92,7 @@ class SqliteDatabase implements Database {
     this.#fuse = fuse;
     this.#callbacks = callbacks;
     const data = { path, busyTimeoutMs: BUSY_TIMEOUT_MS, cacheKib: CACHE_KIB };
-    this.background = new Background(data, async (cause) => {
+    this.background = new BackgroundReader(data, async (cause) => {
       callbacks.onDamagedIndex(cause);
       await this.write("rebuildIndex", undefined);
     });

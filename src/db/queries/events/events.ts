@@ -175,7 +175,7 @@ function eventsQuery(walk: EventWalk): Statement<EventRow> {
     ORDER BY number ${newer ? sql`ASC` : sql`DESC`} LIMIT ${limit} + 0`;
 }
 
-/** Returns the place of the recipient's last event; that of number 0 if there was none. */
+/** Returns number and time of the recipient's last event; number 0 if there was none. */
 export async function lastEvent(
   db: Reader,
   recipientId: string,
@@ -201,12 +201,12 @@ export async function lastPosition(db: Reader): Promise<number> {
 }
 
 /** An event with its position. */
-export interface PlacedEvent extends EventRow {
+export interface PositionedEvent extends EventRow {
   position: number;
 }
 
 /** Returns events of all recipients after this position, ordered by position. */
-export function eventsBehind(db: Reader, position: number, limit: number): Promise<PlacedEvent[]> {
+export function eventsBehind(db: Reader, position: number, limit: number): Promise<PositionedEvent[]> {
   return db.all(
     sql`SELECT position, recipient_id, number, type, conversation_id, created_at, payload FROM events
       WHERE position > ${position} ORDER BY position LIMIT ${limit} + 0`,

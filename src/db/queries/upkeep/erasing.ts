@@ -22,7 +22,7 @@ interface ErasedUser {
 }
 
 /** What a step of the eraser needs. */
-interface Step {
+interface EraseInput {
   now: number;
   /** How many rows are erased at most. */
   limit: number;
@@ -70,7 +70,7 @@ export const deleteUser = write(
 );
 
 /** Part of other writes: erases at most `limit` rows of the user, and marks the user for the eraser if any are left. */
-function* eraseUser(user: ErasedUser, step: Step): Write<void> {
+function* eraseUser(user: ErasedUser, step: EraseInput): Write<void> {
   if (yield* eraseRowsOf(user, step)) return;
   yield* run(
     sql`INSERT INTO erasing (user_id, username_key, conversation_id)
@@ -79,7 +79,7 @@ function* eraseUser(user: ErasedUser, step: Step): Write<void> {
 }
 
 /** Returns true if none are left. */
-function* eraseRowsOf(user: ErasedUser, { now, limit, messageId }: Step): Write<boolean> {
+function* eraseRowsOf(user: ErasedUser, { now, limit, messageId }: EraseInput): Write<boolean> {
   // Each step starts over, because conversations that the user is still a member of may continue. Events come first,
   // because webhooks for all users get deliveries of existing events.
   const parts = [
@@ -134,7 +134,7 @@ function* leaveContacts(user: ErasedUser, limit: number, now: number): Write<num
  * Runs one step of the eraser: erases at most `limit` rows. Returns false if nothing is left. What was deleted stays
  * marked until its last step, so that a crash between two steps loses nothing.
  */
-export function* eraseStep(step: Step): Write<boolean> {
+export function* eraseStep(step: EraseInput): Write<boolean> {
   const { limit, now } = step;
   if (yield* continueJoining(limit)) return true;
   if (yield* continueDeparture(now, limit)) return true;

@@ -1,6 +1,6 @@
 import { list, type Reader, raw, type Statement, sql } from "../../sql.ts";
 import { batch, get, type Write } from "../../write.ts";
-import { eventsBehind, type PlacedEvent } from "../events/events.ts";
+import { eventsBehind, type PositionedEvent } from "../events/events.ts";
 
 /**
  * The most pending deliveries of one webhook. A webhook that has them gets a backlog: later events are handed to it
@@ -74,7 +74,7 @@ export async function listBacklog(
   { user_id, all_users, backlog_from }: ListeningRow & { backlog_from: number },
   cursor: number,
   limit: number,
-): Promise<PlacedEvent[]> {
+): Promise<PositionedEvent[]> {
   if (all_users === 1) {
     const events = await eventsBehind(db, backlog_from - 1, limit);
     return events.filter(({ position }) => position <= cursor);

@@ -1,30 +1,30 @@
 import type { DueDelivery, DueWebhook } from "../db/queries/webhooks/deliveries.ts";
 
 /** Concurrent attempts. */
-const PLACES = 64;
+const SLOTS = 64;
 /** Concurrent attempts per webhook. A slow webhook has one. */
-const PLACES_OF_WEBHOOK = 4;
-/** All slow webhooks together hold at most half of the places, so that the others always make progress. */
-const SLOW_PLACES = PLACES / 2;
+const SLOTS_OF_WEBHOOK = 4;
+/** All slow webhooks together hold at most half of the slots, so that the others always make progress. */
+const SLOW_SLOTS = SLOTS / 2;
 /**
- * A user holds at most a quarter of the places, and a quarter of those for slow webhooks, so that no user starves the
+ * A user holds at most a quarter of the slots, and a quarter of those for slow webhooks, so that no user starves the
  * others.
  */
-const PLACES_OF_USER = PLACES / 4;
-const SLOW_PLACES_OF_USER = SLOW_PLACES / 4;
+const SLOTS_OF_USER = SLOTS / 4;
+const SLOW_SLOTS_OF_USER = SLOW_SLOTS / 4;
 /** Ids kept in memory; the least recently used are dropped first. */
 const MAX_KNOWN = 100_000;
 
 /** A running attempt. */
-interface Attempt {
+interface Running {
   webhook: DueWebhook;
   controller: AbortController;
 }
 
 /** Tracks the running attempts and decides which webhook may start another. */
-export class Places {
+export class Slots {
   /** By delivery id. */
-  readonly #taken = new Map<string, Attempt>();
+  readonly #taken = new Map<string, Running>();
   /**
    * Webhooks whose last attempt succeeded quickly. All others count as slow, also new ones: anybody can create those.
    */
@@ -41,19 +41,18 @@ export class Places {
   }
 
   isFull(): boolean {
-    return this.#taken.size >= PLACES;
+    return this.#taken.size >= SLOTS;
   }
 
   hasRoomFor({ id, user_id }: DueWebhook): boolean {
     const isSlow = !this.#quick.has(id);
-    const ofUser = ({ webhook }: Attempt) => webhook.user_id === user_id;
-    const slow = ({ webhook }: Attempt) => !this.#quick.has(webhook.id);
-    if (this.isFull() || this.#count(ofUser) >= PLACES_OF_USER) return false;
-    if (this.#count(({ webhook }) => webhook.id === id) >= (isSlow ? 1 : PLACES_OF_WEBHOOK)) return false;
+    const ofUser = ({ webhook }: Running) => webhook.user_id === user_id;
+    const slow = ({ webhook }: Running) => !this.#quick.has(webhook.id);
+    if (this.isFull() || this.#count(ofUser) >= SLOTS_OF_USER) return false;
+    if (this.#count(({ webhook }) => webhook.id === id) >= (isSlow ? 1 : SLOTS_OF_WEBHOOK)) return false;
     if (!isSlow) return true;
     return (
-      this.#count(slow) < SLOW_PLACES &&
-      this.#count((each) => ofUser(each) && slow(each)) < SLOW_PLACES_OF_USER
+      this.#count(slow) < SLOW_SLOTS && this.#count((each) => ofUser(each) && slow(each)) < SLOW_SLOTS_OF_USER
     );
   }
 
@@ -78,14 +77,14 @@ export class Places {
     for (const { webhook, controller } of this.#taken.values()) if (!isActive(webhook.id)) controller.abort();
   }
 
-  #count(which: (attempt: Attempt) => boolean): number {
+  #count(which: (attempt: Running) => boolean): number {
     return [...this.#taken.values()].filter(which).length;
   }
 }
 
 /** Decides which webhook is next. */
-export class Turns {
-  /** The number of the last turn, by webhook id and user id. */
+export class RoundRobin {
+  /** The number of the last attempt, by webhook id and user id. */
   readonly #last = new Map<string, number>();
   #count = 0;
 
@@ -100,13 +99,13 @@ export class Turns {
 
   /**
    * Orders webhooks round-robin by user, so that a user with many webhooks does not delay the others. The user whose
-   * last turn is longest ago comes first, and the same holds among the webhooks of a user.
+   * last attempt is longest ago comes first, and the same holds among the webhooks of a user.
    */
   inOrder(due: readonly DueWebhook[]): DueWebhook[] {
-    const byTurn = (a: string, b: string) => (this.#last.get(a) ?? 0) - (this.#last.get(b) ?? 0);
+    const byLast = (a: string, b: string) => (this.#last.get(a) ?? 0) - (this.#last.get(b) ?? 0);
     return [...Map.groupBy(due, ({ user_id }) => user_id)]
-      .sort(([a], [b]) => byTurn(a, b))
-      .flatMap(([, own]) => own.sort((a, b) => byTurn(a.id, b.id)).map((webhook, nth) => ({ webhook, nth })))
+      .sort(([a], [b]) => byLast(a, b))
+      .flatMap(([, own]) => own.sort((a, b) => byLast(a.id, b.id)).map((webhook, nth) => ({ webhook, nth })))
       .sort((a, b) => a.nth - b.nth)
       .map(({ webhook }) => webhook);
   }

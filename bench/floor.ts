@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import type { Database } from "../src/db/database.ts";
 import { openSqlite } from "../src/db/engines/sqlite/sqlite.ts";
-import type { SendMessage } from "../src/db/queries/messages/message-bulk.ts";
+import type { SendMessage } from "../src/db/queries/messages/message-send.ts";
 import type { CreateContact } from "../src/db/queries/people/contacts.ts";
 import { createFuse } from "../src/util/fuse.ts";
 import { createIds } from "../src/util/ids.ts";

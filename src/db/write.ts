@@ -1,4 +1,3 @@
-import type { BulkRow } from "./bulk.ts";
 import { join, raw, type Statement, sql, type Value } from "./sql.ts";
 
 /**
@@ -20,9 +19,7 @@ import { join, raw, type Statement, sql, type Value } from "./sql.ts";
  *
  * A call without `yield*` does nothing: `run(sql`DELETE …`);` only makes a generator and drops it. A test finds those.
  */
-export type Write<T> = Generator<readonly Step[], T, unknown[][]>;
-/** What a write yields: a statement, or a row of work that is done for many writes at once. */
-export type Step = Statement | BulkRow;
+export type Write<T> = Generator<readonly Statement[], T, unknown[][]>;
 
 /** Runs a statement and returns its rows. */
 export function* all<R>(statement: Statement<R>): Write<R[]> {
@@ -85,9 +82,4 @@ export function write<F extends (input: never) => Write<unknown>>(
   run: F,
 ): F & Declaration<Parameters<F>[0]> {
   return Object.assign(run, declaration);
-}
-
-/** Does the row, as the first step of a write, and returns what was found; undefined if it was not found. */
-export function* doRow<F>(row: BulkRow<F>): Write<F | undefined> {
-  return (yield [row])[0]![0] as F | undefined;
 }

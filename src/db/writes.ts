@@ -1,4 +1,3 @@
-import { BulkRow } from "./bulk.ts";
 import { eventWrites } from "./queries/events/events.ts";
 import { attachmentWrites } from "./queries/files/attachments.ts";
 import { placeholderWrites } from "./queries/files/picture-placeholders.ts";
@@ -39,7 +38,7 @@ import { deliveryWrites } from "./queries/webhooks/deliveries.ts";
 import { handOutWrites } from "./queries/webhooks/hand-out.ts";
 import { pushWrites } from "./queries/webhooks/push-subscriptions.ts";
 import { webhookWrites } from "./queries/webhooks/webhooks.ts";
-import { type Declaration, doRow, type Write, write } from "./write.ts";
+import { type Declaration, type Write, write } from "./write.ts";
 
 const single = {
   ...eventWrites,
@@ -92,17 +91,6 @@ interface IdempotentWrite<N extends SingleName> {
 
 type DeclaredWrite = ((input: unknown) => Write<unknown>) & Declaration<unknown>;
 
-/** Does a write that is the row of a bulk, unless the key was used; otherwise nothing, and returns undefined. */
-function* doFirstRow(steps: Write<unknown>, key: IdempotentRequest): Write<{ result: unknown } | undefined> {
-  const first = steps.next();
-  const row = first.done ? undefined : first.value[0];
-  const found = row instanceof BulkRow && (yield* doRow(row.unlessUsed(key)));
-  if (!found) return undefined;
-  const last = steps.next([[found]]);
-  if (!last.done) throw new TypeError("A write whose row was found has more steps.");
-  return { result: last.value };
-}
-
 /** The result must be plain JSON. Throws what the write throws, and `idempotency_key_reused`. */
 const runIdempotent = write(
   {
@@ -114,15 +102,11 @@ const runIdempotent = write(
     input,
     request,
   }: IdempotentWrite<N>): Write<{ result: Result<N>; replayed: boolean }> {
-    const write = single[name] as DeclaredWrite;
-    let found = request.replayOnly ? undefined : yield* doFirstRow(write(input), request);
-    if (!found) {
-      const stored = yield* findResult(request);
-      if (stored !== undefined) return { result: JSON.parse(stored), replayed: true };
-      found = { result: yield* write(input) };
-    }
-    yield* storeResult(request, JSON.stringify(found.result));
-    return { result: found.result as Result<N>, replayed: false };
+    const stored = yield* findResult(request);
+    if (stored !== undefined) return { result: JSON.parse(stored), replayed: true };
+    const result = yield* (single[name] as DeclaredWrite)(input);
+    yield* storeResult(request, JSON.stringify(result));
+    return { result: result as Result<N>, replayed: false };
   },
 );
 

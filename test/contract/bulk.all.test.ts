@@ -1,9 +1,7 @@
-// Writes that are done many at once: a bulk leaves what the steps of the same writes leave, and writes that share a
-// transaction do not notice each other.
+// A bulk of PostgreSQL leaves what the steps of the same writes leave, on both engines.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { BulkRow } from "../../src/db/bulk.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { Write } from "../../src/db/write.ts";
 import { getWrite, type SingleName, writes } from "../../src/db/writes.ts";
@@ -15,19 +13,12 @@ import { dump } from "./dump.ts";
 /** A write by its name; returns its result, or the code of its error. */
 type Do = (name: SingleName | "runIdempotent", input: unknown) => Promise<unknown>;
 
-/** The same write without its bulk: no row is found, but those of results that are stored. */
-function* inSteps({ name, input }: { name: SingleName; input: unknown }): Write<unknown> {
-  const steps = getWrite(name)(input);
-  let step = steps.next();
-  while (!step.done) {
-    const [first] = step.value;
-    const isFound = first instanceof BulkRow && !("result" in first.input);
-    step = steps.next(isFound ? [[]] : yield step.value);
-  }
-  return step.value;
+/** The same write without its bulk. */
+function inSteps({ name, input }: { name: SingleName; input: unknown }): Write<unknown> {
+  return getWrite(name)(input);
 }
 
-const byBulk =
+const byEngine =
   (db: Database): Do =>
   (name, input) =>
     db.write(name, input as never).catch(({ code }) => code);
@@ -169,22 +160,20 @@ function toWrite(
   }
 }
 
-test("a bulk leaves the rows that the steps of its write leave, on both engines", async (t) => {
+test("the bulks of PostgreSQL leave the rows that the steps of their writes leave on SQLite and PostgreSQL", async (t) => {
   Object.assign(writes, { inSteps });
   const [sqlite, postgres, stepwise] = [
     await openOnSqlite(t),
     await openOnPostgres(t),
     await openOnPostgres(t),
   ];
-  const ways = [byBulk(sqlite), byBulk(postgres), bySteps(stepwise)];
+  const ways = [byEngine(sqlite), byEngine(postgres), bySteps(stepwise)];
   let runs = 0;
   await holds(
     fc.asyncProperty(fc.array(act, { minLength: 20, maxLength: 60, size: "max" }), async (acts) => {
       const run = runs++;
-      const everywhere = async (name: SingleName | "runIdempotent", input: unknown, isInSteps = true) => {
-        const [first, ...others] = await Promise.all(
-          ways.map((write, way) => (isInSteps || way < 2 ? write : byBulk(stepwise))(name, input)),
-        );
+      const everywhere = async (name: SingleName | "runIdempotent", input: unknown) => {
+        const [first, ...others] = await Promise.all(ways.map((write) => write(name, input)));
         for (const other of others) assert.deepEqual(other, first, `${name} ${JSON.stringify(input)}`);
         return first;
       };
@@ -202,9 +191,7 @@ test("a bulk leaves the rows that the steps of its write leave, on both engines"
       const sent: string[] = [];
       for (const each of acts) {
         const [name, input, key] = toWrite(each, run, sent);
-        // Reactions have no steps of their own.
-        const isInSteps = !/Reaction/.test(name);
-        if (key === undefined || key === null) await everywhere(name, input, isInSteps);
+        if (key === undefined || key === null) await everywhere(name, input);
         else {
           const keyHash = new Uint8Array(32).fill(key);
           const fingerprint = new Uint8Array(32).fill(name.length);

@@ -35,7 +35,7 @@ const MAY_IMPORT: Record<string, string> = {
   db: "db/queries errors util",
   "db/queries": "db errors util",
   "db/engines/sqlite": "db errors util",
-  "db/engines/postgres": "db errors util",
+  "db/engines/postgres": "db db/queries errors util",
   blobs: "errors util type:config",
   previews: "errors util",
   errors: "",

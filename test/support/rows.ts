@@ -1,7 +1,7 @@
 import type { Database } from "../../src/db/database.ts";
 import type { CreateAttachment } from "../../src/db/queries/files/attachments.ts";
 import type { UploadRow } from "../../src/db/queries/files/upload-resumable.ts";
-import type { SendMessage } from "../../src/db/queries/messages/message-bulk.ts";
+import type { SendMessage } from "../../src/db/queries/messages/message-send.ts";
 import type { CreateContact } from "../../src/db/queries/people/contacts.ts";
 import type { CreateToken } from "../../src/db/queries/people/tokens.ts";
 import type { CreateUser } from "../../src/db/queries/people/users.ts";

@@ -10,7 +10,7 @@ export const conversations: readonly Mutant[] = [
   },
   {
     name: "once: the result of a key is not stored",
-    find: "yield* storeResult(request, JSON.stringify(found.result));",
+    find: "yield* storeResult(request, JSON.stringify(result));",
     replace: "",
     tests: ["acceptance/message-files"],
   },

@@ -36,12 +36,12 @@ export const messages: readonly Mutant[] = [
     name: "a withheld message reaches the inbox, the events and the files of who blocked its sender",
     find: "AND (s.user_id = found.sender_id OR ${none(BLOCK)})`;",
     replace: "`;",
-    tests: ["http/sharing-rules"],
+    tests: ["contract/bulk"],
   },
   {
     name: "a member who blocked the sender reads the message in the list",
     find: "AND s.user_id <> found.sender_id AND ${some(BLOCK)}`;",
     replace: "AND s.user_id <> found.sender_id AND ${none(BLOCK)} AND ${some(BLOCK)}`;",
-    tests: ["acceptance/blocks"],
+    tests: ["contract/bulk"],
   },
 ];

@@ -22,9 +22,9 @@ export const upgrades: readonly Mutant[] = [
   },
   {
     name: "read the table of the release last in a write",
-    find: "const begin = identity ? [] : [client.query(BEGIN), client.query(IDENTIFY)]; const work = step.value.map((each) => this.#send(client, each)); const results = await allOf([...begin, ...work]); identity ??= results[1]!",
+    find: "const begin = identity ? [] : [client.query(BEGIN), client.query(IDENTIFY)]; const work = step.value.map((each) => client.query(this.#toQuery(each))); const results = await allOf([...begin, ...work]); identity ??= results[1]!",
     replace:
-      "const begin = identity ? [] : [client.query(BEGIN)]; const work = step.value.map((each) => this.#send(client, each)); const results = await allOf([...begin, ...work, ...(identity ? [] : [client.query(IDENTIFY)])]); identity ??= results.at(-1)!",
+      "const begin = identity ? [] : [client.query(BEGIN)]; const work = step.value.map((each) => client.query(this.#toQuery(each))); const results = await allOf([...begin, ...work, ...(identity ? [] : [client.query(IDENTIFY)])]); identity ??= results.at(-1)!",
     tests: ["contract/newer-schema"],
   },
   {

@@ -48,7 +48,6 @@ async function doAll(run: Run): Promise<Statement[]> {
     yield* events.eventWrites.numberEvents({ limit: 10 });
     yield* events.eventWrites.forgetEvents({ recipientId, before: 50, limit: 10 });
     yield* batch([
-      events.publishNewContact(1, recipientId, "con_x"),
       events.publishReference("attachment.created", 1, "cnv_x", "att_x", "msg_x"),
       events.publishReferenceTo(recipientId, "message.deleted", 1, "cnv_x", "msg_x"),
     ]);

@@ -1,6 +1,5 @@
 import { ParleyError } from "../../../errors.ts";
-import { BulkRow } from "../../bulk.ts";
-import type { Write } from "../../write.ts";
+import type { BulkRow } from "./bulks/bulk.ts";
 import { isConflict, isLockTimeout, postgresError } from "./errors.ts";
 import { type BulkWrite, Contended, type Transactions } from "./transactions.ts";
 
@@ -14,14 +13,12 @@ const MAX_WAIT_MS = 5000;
 interface Waiting extends BulkWrite {
   /** Milliseconds, monotonic. */
   since: number;
-  begin: () => Write<unknown>;
   resolve: (done: BulkWrite["done"] | "contended") => void;
   reject: (error: unknown) => void;
 }
 
 /**
- * Commits writes whose first step is the row of a bulk: while one transaction is under way, those that come wait, and are then
- * done together in the next. One per node, because two would conflict with each other.
+ * Commits rows of bulks: while one transaction is under way, those that come wait, and are then done together in the next. One per node, because two would conflict with each other.
  */
 export class Lane {
   readonly #transactions: Transactions;
@@ -40,11 +37,9 @@ export class Lane {
    * Resolves once the write is done and durable; with undefined if it has to be done alone, and with "contended" if that should
    * be behind its lock, because another node does so: then nothing was done.
    */
-  async add(begin: () => Write<unknown>, lock: string | undefined): Promise<BulkWrite["done"] | "contended"> {
-    const first = firstOf(begin);
-    if (!first) return undefined;
+  add(row: BulkRow, lock: string | undefined): Promise<BulkWrite["done"] | "contended"> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...first, lock, begin, since: performance.now(), resolve, reject });
+      this.#waiting.push({ row, lock, since: performance.now(), resolve, reject });
       if (!this.#isRunning) void this.#run();
     });
   }
@@ -83,7 +78,7 @@ export class Lane {
       void this.#transactions.findOutcome(lost).then(settle, fail);
     } catch (error) {
       const beginAgain = (some: readonly Waiting[]) => {
-        for (const write of some) Object.assign(write, firstOf(write.begin), { done: undefined });
+        for (const write of some) delete write.done;
         return some;
       };
       if (error instanceof Contended) {
@@ -99,12 +94,4 @@ export class Lane {
       else fail(known);
     }
   }
-}
-
-/** Begins the write, and returns its row if its first step is one. */
-function firstOf(begin: () => Write<unknown>): Pick<BulkWrite, "steps" | "row"> | undefined {
-  const steps = begin();
-  const step = steps.next();
-  const row = step.done ? undefined : step.value[0];
-  return row instanceof BulkRow ? { steps, row } : undefined;
 }

@@ -13,6 +13,7 @@ import {
 import type { Statement, ValuesReader } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
 import { BackgroundReader } from "./background.ts";
+import { doAlone, toBulkRow } from "./bulks/bulks.ts";
 import { isConflict, postgresError } from "./errors.ts";
 import { Lane } from "./lane.ts";
 import { migratePostgres, VERSION } from "./migrate.ts";
@@ -205,7 +206,8 @@ class PostgresDatabase implements Database {
     const key = write.serializeBy?.(input);
     // Not beside others of its key, with which it would conflict.
     if (key === undefined || !this.#turns.has(key)) {
-      const done = await this.#lane.add(() => write(input), key);
+      const row = toBulkRow(name, input);
+      const done = row && (await this.#lane.add(row, key));
       if (done === "contended") {
         if (key !== undefined) this.#contended.add(key);
       } else if (done) {
@@ -238,7 +240,7 @@ class PostgresDatabase implements Database {
     for (let tries = 1; ; tries++) {
       try {
         const lock = key !== undefined && this.#contended.has(key) ? key : undefined;
-        const result = (await this.#transactions.run(write(input), lock)) as WriteResult<N>;
+        const result = (await this.#transactions.run(doAlone(name, input), lock)) as WriteResult<N>;
         // Tokens revoked by this write are refused on this node from now on.
         if (write.revokesTokens) await this.#session.poll().catch(() => {});
         if (write.publishesEvents) this.#session.notify();

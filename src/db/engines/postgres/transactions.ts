@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { ParleyError } from "../../../errors.ts";
-import { BulkRow } from "../../bulk.ts";
 import type { Statement } from "../../sql.ts";
-import type { Step, Write } from "../../write.ts";
-import { bulkStatement } from "./bulk.ts";
+import type { Write } from "../../write.ts";
+import type { BulkRow } from "./bulks/bulk.ts";
+import { bulkStatement, finish, storeResults } from "./bulks/bulks.ts";
 import { isConflict, isLockTimeout, isLost, isNeverGiven } from "./errors.ts";
 import {
   findOutcome,
@@ -33,9 +33,8 @@ const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE";
 const BEGIN_BULK = `${BEGIN}; SET LOCAL lock_timeout = ${BULK_LOCK_TIMEOUT_MS};
   SET LOCAL enable_hashjoin = off`;
 
-/** A write in a transaction of many: its steps, which have begun with this row. */
+/** A write in a transaction of many. */
 export interface BulkWrite {
-  steps: Write<unknown>;
   row: BulkRow;
   /** The lock behind which it is done where it would conflict with writes of other nodes. */
   lock: string | undefined;
@@ -74,8 +73,7 @@ export class Transactions {
   }
 
   /**
-   * Runs writes in one transaction, in two round trips: their rows, then what those that were found do next, with the
-   * commit. Returns the commit if its answer was lost. Throws `Contended` if another node has the lock of one of them: that node
+   * Runs writes in one transaction, in two round trips: their rows, then the results to store for retries, with the commit. Returns the commit if its answer was lost. Throws `Contended` if another node has the lock of one of them: that node
    * would never get its write done beside many of these.
    */
   async runBulk(writes: readonly BulkWrite[]): Promise<LostCommit | undefined> {
@@ -120,7 +118,7 @@ export class Transactions {
     try {
       while (!step.done) {
         const begin = identity ? [] : [client.query(BEGIN), client.query(IDENTIFY)];
-        const work = step.value.map((each) => this.#send(client, each));
+        const work = step.value.map((each) => client.query(this.#toQuery(each)));
         const results = await allOf([...begin, ...work]);
         identity ??= results[1]!.rows[0] as Identity;
         step = steps.next(results.slice(begin.length).map(({ rows }) => rows));
@@ -139,10 +137,6 @@ export class Transactions {
     return { value: step.value };
   }
 
-  #send(client: pg.PoolClient, step: Step): Promise<pg.QueryResult> {
-    return client.query(this.#toQuery(step instanceof BulkRow ? bulkStatement([step]) : step));
-  }
-
   async #attemptBulk(client: pg.PoolClient, writes: readonly BulkWrite[]): Promise<Ended<void>> {
     let identity: Identity | undefined;
     try {
@@ -152,21 +146,19 @@ export class Transactions {
         client.query(BEGIN_BULK),
         client.query(IDENTIFY),
         ...(locks.size > 0 ? [client.query({ ...FIND_TAKEN, values: [[...locks]] })] : []),
-        ...parts.map((part) => client.query(this.#toQuery(toStatement(part)))),
+        ...parts.map((part) => client.query(this.#toQuery(bulkStatement(part.map(({ row }) => row))))),
       ]);
       const taken = locks.size > 0 ? results.shift()!.rows : [];
       if (taken.length > 0) throw new Contended(new Set(taken.map(({ key }) => key)));
-      const next = goOn(parts, results);
+      const found = parts.flatMap((part, i) => results[i]!.rows.map((row) => ({ write: part[row.n]!, row })));
       identity = identified!.rows[0] as Identity;
-      // Before the commit, whose answer may be lost: what a write does last returns nothing.
-      const last = inTurn(next);
-      for (const write of next) {
-        const step = write.steps.next([[{}]]);
-        if (!step.done) throw new TypeError("A write of a bulk has more than two steps.");
-        write.done = { value: step.value };
-      }
+      const stored = found.flatMap(({ write, row }) => {
+        const { value, stored } = finish(write.row, row);
+        write.done = { value };
+        return stored;
+      });
       await allOf([
-        ...last.map((part) => client.query(this.#toQuery(toStatement(part)))),
+        ...(stored.length > 0 ? [client.query(this.#toQuery(storeResults(stored)))] : []),
         client.query("COMMIT"),
       ]);
       return { value: undefined };
@@ -210,7 +202,7 @@ function inTurn(writes: readonly BulkWrite[]): BulkWrite[][] {
   const turns: Map<unknown, BulkWrite[]>[] = [];
   const last = new Map<string, { turn: number; bulk?: unknown }>();
   for (const write of writes) {
-    const { bulk, places, commonPlace } = write.row;
+    const { toStatement: bulk, places, commonPlace } = write.row;
     const common = commonPlace === undefined ? undefined : last.get(commonPlace);
     const afterCommon = common ? common.turn + (common.bulk === bulk ? 0 : 1) : 0;
     const turn = Math.max(afterCommon, ...places.map((place) => (last.get(place)?.turn ?? -1) + 1));
@@ -222,27 +214,6 @@ function inTurn(writes: readonly BulkWrite[]): BulkWrite[][] {
     else turns[turn].set(bulk, [write]);
   }
   return turns.flatMap((turn) => [...turn.values()]);
-}
-
-function toStatement(part: readonly BulkWrite[]): Statement {
-  return bulkStatement(part.map(({ row }) => row));
-}
-
-/** Hands each write the row that was found for it, if there is one. Returns those that have another row to do. */
-function goOn(parts: readonly BulkWrite[][], results: readonly pg.QueryResult[]): BulkWrite[] {
-  const next: BulkWrite[] = [];
-  for (const [index, part] of parts.entries()) {
-    for (const { n, ...row } of results[index]!.rows) {
-      const write = part[n]!;
-      const step = write.steps.next([[row]]);
-      if (step.done) write.done = { value: step.value };
-      else {
-        write.row = step.value[0] as BulkRow;
-        next.push(write);
-      }
-    }
-  }
-  return next;
 }
 
 /** Returns all results or throws the first error, once all have settled, so that the connection is idle. */

@@ -2,10 +2,8 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { ParleyError } from "../../../errors.ts";
-import { BulkRow } from "../../bulk.ts";
 import type { Statement } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
-import { runRow } from "./bulk.ts";
 import { type Ask, type BatchResult, type Outcome, toFailure } from "./outcome.ts";
 import { isDamagedIndex } from "./search.ts";
 
@@ -147,11 +145,7 @@ function runBare({ name, input }: Ask): Outcome {
   try {
     const steps = getWrite(name)(input);
     let step = steps.next();
-    while (!step.done) {
-      step = steps.next(
-        step.value.map((each) => (each instanceof BulkRow ? runRow(each, rowsOf) : rowsOf(each))),
-      );
-    }
+    while (!step.done) step = steps.next(step.value.map(rowsOf));
     return { result: step.value };
   } catch (error) {
     // Some errors, such as a full disk, end the whole transaction: then nothing of it is kept.

@@ -44,12 +44,6 @@ export function isSameForAll(type: string): boolean {
 
 export const INTO_OUTBOX = sql`INSERT INTO outbox (recipient_id, type, conversation_id, created_at, payload)`;
 
-/** Part of other writes: publishes a new contact to its owner, if `condition` holds for it. `at` is in milliseconds. */
-export function publishNewContact(at: number, ownerId: string, id: string, condition = EMPTY): Statement {
-  return sql`${INTO_OUTBOX} SELECT owner_id, 'contact.created', conversation_id, ${at}, body FROM contacts
-    WHERE owner_id = ${ownerId} AND id = ${id} ${condition}`;
-}
-
 /** Part of other writes: publishes an event to one user. The payload is JSON text. */
 export function publishEvent(
   type: ResourceEvent,

@@ -13,7 +13,7 @@ import {
   publishChange,
   publishUpdate,
 } from "../messages/message-read.ts";
-import { createMessage } from "../messages/message-send.ts";
+import { createMessage, type SendMessage } from "../messages/message-send.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { addFile, type NewFile } from "../storage/files.ts";
 import { sees } from "../visibility/visibility.ts";
@@ -191,26 +191,30 @@ export type ShownAttachment = Omit<
 export const createAttachment = write(
   { publishesEvents: true, serializeBy: ({ file }) => file.uploaderId },
   function* (input: CreateAttachment): Write<{ id: string; message_id: string }> {
-    const { file, target, newMessageId, now } = input;
-    const { uploaderId } = file;
+    const { file, target, now } = input;
     if (target.messageId !== undefined) {
       yield* addToMessage(file, target.messageId, now);
       return { id: file.id, message_id: target.messageId };
     }
-    const message = yield* createMessage({
-      newId: newMessageId,
-      conversationId: target.conversationId ?? null,
-      senderId: uploaderId,
-      text: null,
-      data: null,
-      mentions: [],
-      replyToId: null,
-      files: [file],
-      now,
-    });
+    const message = yield* createMessage(toFileMessage(input));
     return { id: file.id, message_id: message.id };
   },
 );
+
+/** Returns the message that a file is sent as, for a target that names no message. */
+export function toFileMessage({ file, target, newMessageId, now }: CreateAttachment): SendMessage {
+  return {
+    newId: newMessageId,
+    conversationId: target.conversationId ?? null,
+    senderId: file.uploaderId,
+    text: null,
+    data: null,
+    mentions: [],
+    replyToId: null,
+    files: [file],
+    now,
+  };
+}
 
 /** A message is always shown with all of its files. */
 const MAX_FILES = 100;

@@ -1,13 +1,12 @@
 import { ParleyError } from "../../../errors.ts";
-import { Bulk, type BulkRow, some } from "../../bulk.ts";
 import { list, padded, type Reader, sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
-import { batch, doRow, get, run, type Write, write } from "../../write.ts";
+import { batch, get, run, type Write, write } from "../../write.ts";
 import { INTO_OUTBOX, publishReferenceTo, toReference } from "../events/events.ts";
 import type { Seat } from "../visibility/visibility.ts";
 import { unreadQuery } from "./inbox.ts";
 
-interface MarkRead {
+export interface MarkRead {
   userId: string;
   conversationId: string;
   /** Everything up to this message is read. */
@@ -18,49 +17,11 @@ interface MarkRead {
 }
 
 /** The contact of the member `s`, if it may see how far the member has read. A scalar. */
-const READER = sql`(SELECT p.owner_id FROM members o
+export const READER = sql`(SELECT p.owner_id FROM members o
   JOIN contacts p ON p.owner_id = o.user_id AND p.id = o.contact_id AND p.peer_id = s.user_id
   WHERE o.conversation_id = s.conversation_id AND s.contact_id IS NOT NULL)`;
-const SET_READ = sql`ON CONFLICT (user_id, conversation_id) DO UPDATE
+export const SET_READ = sql`ON CONFLICT (user_id, conversation_id) DO UPDATE
   SET last_read_id = excluded.last_read_id, disclosed_read_id = excluded.disclosed_read_id`;
-
-/** Positions at the last message of their conversation: what a user has open is read to its end. */
-const READ_TO_END = new Bulk({
-  input: {
-    user_id: "TEXT",
-    conversation_id: "TEXT",
-    message_id: "TEXT",
-    is_private: "BIGINT",
-    now: "BIGINT",
-    payload: "TEXT",
-  },
-  found: {
-    was_read: sql<string>`COALESCE(k.last_read_id, '')`,
-    disclosed: sql<string>`CASE WHEN input.is_private = 1 THEN COALESCE(k.disclosed_read_id, '') ELSE input.message_id END`,
-    was_disclosed: sql<string>`COALESCE(k.disclosed_read_id, '')`,
-    reader_id: sql<string | null>`${READER}`,
-    maybe_unread: sql<number | null>`p.maybe_unread`,
-  },
-  tables: sql`members s
-    LEFT JOIN places p ON p.user_id = input.user_id AND p.conversation_id = input.conversation_id
-    LEFT JOIN marks k ON k.user_id = input.user_id AND k.conversation_id = input.conversation_id`,
-  condition: sql`s.conversation_id = input.conversation_id AND s.user_id = input.user_id
-    AND input.message_id > s.since_id AND ${some(sql`SELECT v.id FROM conversations v
-    WHERE v.id = input.conversation_id AND v.last_id = input.message_id`)}`,
-  changes: [
-    sql`INSERT INTO marks (user_id, conversation_id, last_read_id, disclosed_read_id)
-      SELECT found.user_id, found.conversation_id, found.message_id, found.disclosed FROM found
-      WHERE found.was_read <> found.message_id OR found.was_disclosed <> found.disclosed ${SET_READ}`,
-    sql`${INTO_OUTBOX} SELECT found.user_id, 'conversation.updated', found.conversation_id, found.now, found.payload
-      FROM found WHERE found.was_read <> found.message_id`,
-    sql`${INTO_OUTBOX} SELECT found.reader_id, 'conversation.updated', found.conversation_id, found.now, found.payload
-      FROM found WHERE found.was_disclosed <> found.disclosed AND found.reader_id IS NOT NULL`,
-    // Also after a read that moves nothing: what was unread may have been deleted.
-    sql`INSERT INTO places (user_id, conversation_id, maybe_unread)
-      SELECT found.user_id, found.conversation_id, 0 FROM found WHERE found.maybe_unread = 1
-      ON CONFLICT (user_id, conversation_id) DO UPDATE SET maybe_unread = 0`,
-  ],
-});
 
 interface ReadMark {
   since_id: string;
@@ -76,7 +37,6 @@ interface ReadMark {
  */
 const markRead = write({ publishesEvents: true }, function* (input: MarkRead): Write<void> {
   const { userId, conversationId, messageId, now } = input;
-  if (yield* doRow(toBulkRow(input))) return;
   const mark = yield* get<ReadMark>(
     sql`SELECT s.since_id, p.maybe_unread, v.last_id, k.last_read_id, k.disclosed_read_id
         FROM members s LEFT JOIN conversations v ON v.id = s.conversation_id
@@ -120,20 +80,6 @@ const markRead = write({ publishesEvents: true }, function* (input: MarkRead): W
     );
   }
 });
-
-function toBulkRow({ userId, conversationId, messageId, isPrivate, now }: MarkRead): BulkRow {
-  return READ_TO_END.row(
-    {
-      user_id: userId,
-      conversation_id: conversationId,
-      message_id: messageId,
-      is_private: isPrivate ? 1 : 0,
-      now,
-      payload: toReference(conversationId, conversationId),
-    },
-    [`${userId} ${conversationId}`],
-  );
-}
 
 /** Reports whether the member sees a message of somebody else after this one. */
 function* hasUnread(seat: Seat, after: string): Write<boolean> {

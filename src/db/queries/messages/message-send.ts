@@ -1,16 +1,39 @@
 import { ParleyError } from "../../../errors.ts";
 import { laterId, timeOfId } from "../../../util/ids.ts";
 import { list, type Statement, sql } from "../../sql.ts";
-import { all, batch, doRow, get, type Write, write } from "../../write.ts";
+import { all, batch, get, type Write, write } from "../../write.ts";
 import { publishReference } from "../events/events.ts";
 import { hasBlocked } from "../people/blocks.ts";
 import { getUser, type SenderRow } from "../people/users.ts";
 import { queueBody } from "../search/search.ts";
-import { addFile } from "../storage/files.ts";
+import { addFile, type NewFile } from "../storage/files.ts";
 import { positionOf } from "../visibility/seats.ts";
 import { audience, sees } from "../visibility/visibility.ts";
-import { MARK_READ, MOVE_UP, type SendMessage, toBulkRow } from "./message-bulk.ts";
 import { EXTEND_RUN, runBefore } from "./message-withhold.ts";
+
+/** A message as it is sent; the sender is a member of the conversation. */
+export interface SendMessage {
+  /** The id, unless the conversation has a later one already. */
+  newId: string;
+  /** Null: the sender's notes to self. */
+  conversationId: string | null;
+  senderId: string;
+  text: string | null;
+  /** JSON text. */
+  data: string | null;
+  /** Ids of members. */
+  mentions: readonly string[];
+  replyToId: string | null;
+  files: readonly NewFile[];
+  /** Milliseconds. */
+  now: number;
+}
+
+export const MARK_READ = sql`ON CONFLICT (user_id, conversation_id) DO UPDATE SET last_read_id = excluded.last_read_id`;
+/** Never down, whatever the clocks say. */
+export const MOVE_UP = sql`ON CONFLICT (user_id, conversation_id) DO UPDATE
+  SET position = CASE WHEN places.position > excluded.position THEN places.position ELSE excluded.position END,
+    maybe_unread = excluded.maybe_unread`;
 
 /** What a write assigns to a new message. Nothing that was written is in it: it is stored for replays. */
 export interface SentMessage {
@@ -35,16 +58,6 @@ export const createMessage = write(
   { publishesEvents: true, serializeBy: ({ conversationId }) => conversationId ?? undefined },
   function* (input: SendMessage): Write<SentMessage> {
     const { senderId, files, now } = input;
-    const row = toBulkRow(input);
-    const sent = row && (yield* doRow(row));
-    if (sent) {
-      const { conversation_id, username, display_name, avatar_url } = sent;
-      return {
-        id: input.newId,
-        conversation_id,
-        sender: { id: senderId, username, display_name, avatar_url },
-      };
-    }
     const seat = yield* findSenderSeat(input);
     const conversationId = seat.conversation_id;
     if (input.replyToId !== null) yield* checkReply(conversationId, senderId, input.replyToId);

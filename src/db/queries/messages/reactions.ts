@@ -1,12 +1,12 @@
 import { ParleyError } from "../../../errors.ts";
-import { Bulk, type BulkRow, none, some } from "../../bulk.ts";
-import { EMPTY, list, padded, type QuickReader, type Reader, raw, type Statement, sql } from "../../sql.ts";
-import { doRow, get, type Write, write } from "../../write.ts";
+import { EMPTY, list, padded, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
+import { batch, get, type Write, write } from "../../write.ts";
 import { INTO_OUTBOX } from "../events/events.ts";
+import { hasBlocked } from "../people/blocks.ts";
 import { audience, sees } from "../visibility/visibility.ts";
 
 /** The most different emoji of a message. */
-const MAX_EMOJI = 20;
+export const MAX_EMOJI = 20;
 
 /** A reaction as its events describe it. */
 export interface Reaction {
@@ -77,73 +77,7 @@ export async function listReactionReaders(
   return rows.map((row) => row.user_id);
 }
 
-/** What becomes of a reaction, in the input of a bulk. */
-const REACTION = {
-  user_id: "TEXT",
-  message_id: "TEXT",
-  emoji: "TEXT",
-  emoji_json: "TEXT",
-  now: "BIGINT",
-} as const;
-/** The message that the user sees, and the user, who may be erased. */
-const MESSAGE_AND_USER = sql`messages m CROSS JOIN users u`;
-const SEES_MESSAGE = sql`m.id = input.message_id AND u.id = input.user_id AND ${some(sql`SELECT s.user_id FROM members s
-  WHERE s.conversation_id = m.conversation_id AND s.user_id = input.user_id AND ${sees(sql`m.id`)}`)}`;
-const OWN_REACTION = sql`SELECT r.user_id FROM reactions r
-  WHERE r.user_id = input.user_id AND r.message_id = input.message_id AND r.emoji = input.emoji`;
-const OF_MESSAGE = sql`FROM reactions r WHERE r.message_id = input.message_id`;
-
-/** Publishes the change to everybody who sees the message and has not blocked the user. */
-function publishFound(type: "reaction.created" | "reaction.deleted"): Statement {
-  return sql`${INTO_OUTBOX} SELECT s.user_id, ${raw(`'${type}'`)}, found.conversation_id, found.now,
-      '{"message_id":"' || found.message_id || '","conversation_id":"' || found.conversation_id
-      || '","emoji":' || found.emoji_json || ',"user_id":"' || found.user_id || '"}'
-    FROM found, members s WHERE s.conversation_id = found.conversation_id AND ${sees(sql`found.message_id`)}
-      AND (s.user_id = found.user_id OR ${none(sql`SELECT b.owner_id FROM users u JOIN blocks b
-        ON b.owner_id = s.user_id AND b.username_key = u.username_key WHERE u.id = found.user_id`)})
-    in_order(found.message_id)`;
-}
-
-const ADDED = new Bulk({
-  input: REACTION,
-  found: {
-    conversation_id: sql<string>`m.conversation_id`,
-    place: sql<number>`COALESCE((SELECT MIN(r.place) ${OF_MESSAGE} AND r.emoji = input.emoji),
-      (SELECT COALESCE(MAX(r.place), 0) + 1 ${OF_MESSAGE}))`,
-    nth: sql<number>`(SELECT COALESCE(MAX(r.nth), 0) + 1 ${OF_MESSAGE} AND r.emoji = input.emoji)`,
-  },
-  tables: MESSAGE_AND_USER,
-  condition: sql`${SEES_MESSAGE} AND ${none(OWN_REACTION)}
-    AND (${some(sql`SELECT r.place ${OF_MESSAGE} AND r.emoji = input.emoji`)}
-      OR (SELECT COUNT(DISTINCT r.place) ${OF_MESSAGE}) < ${raw(String(MAX_EMOJI))})`,
-  changes: [
-    sql`INSERT INTO reactions (message_id, place, nth, emoji, user_id)
-      SELECT found.message_id, found.place, found.nth, found.emoji, found.user_id FROM found`,
-    sql`UPDATE messages SET has_reactions = 1 FROM found
-      WHERE messages.id = found.message_id AND messages.has_reactions = 0`,
-    publishFound("reaction.created"),
-  ],
-});
-
-const REMOVED = new Bulk({
-  input: REACTION,
-  found: { conversation_id: sql<string>`m.conversation_id` },
-  tables: MESSAGE_AND_USER,
-  condition: sql`${SEES_MESSAGE} AND ${some(OWN_REACTION)}`,
-  changes: [
-    sql`DELETE FROM reactions WHERE (user_id, message_id, emoji) IN
-      (SELECT found.user_id, found.message_id, found.emoji FROM found)`,
-    publishFound("reaction.deleted"),
-  ],
-});
-
-function toBulkRow(bulk: typeof ADDED | typeof REMOVED, { userId, messageId, emoji, now }: React): BulkRow {
-  return bulk.row({ user_id: userId, message_id: messageId, emoji, emoji_json: JSON.stringify(emoji), now }, [
-    messageId,
-  ]);
-}
-
-interface React {
+export interface React {
   userId: string;
   messageId: string;
   emoji: string;
@@ -151,17 +85,44 @@ interface React {
 }
 
 interface Reactable {
+  conversation_id: string;
+  has_reactions: number;
+  /** Of the user. */
+  username_key: string;
   /** 1 if the user has reacted with this emoji. */
   is_there: number;
 }
 
-/** Everybody who sees a message can react to it, also to one of the system. */
-function findReactable({ userId, messageId, emoji }: React): Statement<Reactable> {
+/** Everybody who sees a message can react to it, also to one of the system. Throws `message_not_found`. */
+function* getReactable({ userId, messageId, emoji }: React): Write<Reactable> {
   // A deleted user stays a member until these rows are erased.
-  return sql`SELECT CASE WHEN EXISTS (SELECT 1 FROM reactions r
-      WHERE r.user_id = s.user_id AND r.message_id = m.id AND r.emoji = ${emoji}) THEN 1 ELSE 0 END AS is_there
-    FROM messages m JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${userId}
-    JOIN users u ON u.id = s.user_id WHERE m.id = ${messageId} AND ${sees(sql`m.id`)}`;
+  const message = yield* get<Reactable>(
+    sql`SELECT m.conversation_id, m.has_reactions, u.username_key, CASE WHEN EXISTS (SELECT 1 FROM reactions r
+        WHERE r.user_id = s.user_id AND r.message_id = m.id AND r.emoji = ${emoji}) THEN 1 ELSE 0 END AS is_there
+      FROM messages m JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = ${userId}
+      JOIN users u ON u.id = s.user_id WHERE m.id = ${messageId} AND ${sees(sql`m.id`)}`,
+  );
+  if (!message) throw new ParleyError("message_not_found");
+  return message;
+}
+
+/** Publishes the change to everybody who sees the message and has not blocked the user. */
+function publishReaction(
+  type: "reaction.created" | "reaction.deleted",
+  { userId, messageId, emoji, now }: React,
+  { conversation_id, username_key }: Reactable,
+): Statement {
+  const reaction: Reaction = { message_id: messageId, conversation_id, emoji, user_id: userId };
+  return sql`${INTO_OUTBOX} SELECT s.user_id, ${type}, s.conversation_id, ${now}, ${JSON.stringify(reaction)}
+    ${audience(conversation_id, sql`${messageId}`)} AND (s.user_id = ${userId} OR NOT ${hasBlocked(username_key)})`;
+}
+
+interface Emoji {
+  count: number;
+  last_place: number | null;
+  /** Of the emoji, as is `nth`. */
+  place: number | null;
+  nth: number | null;
 }
 
 /**
@@ -171,12 +132,28 @@ function findReactable({ userId, messageId, emoji }: React): Statement<Reactable
 const addReaction = write(
   { publishesEvents: true, serializeBy: ({ messageId }) => messageId },
   function* (input: React): Write<void> {
-    if (yield* doRow(toBulkRow(ADDED, input))) return;
-    const message = yield* get(findReactable(input));
-    if (!message) throw new ParleyError("message_not_found");
+    const { userId, messageId, emoji } = input;
+    const message = yield* getReactable(input);
     if (message.is_there === 1) return;
-    const detail = `This message takes no more than ${MAX_EMOJI} different emoji. React with one that it has.`;
-    throw new ParleyError("count_limit_reached", detail, { param: "emoji" });
+    const found = (yield* get<Emoji>(
+      sql`SELECT COUNT(DISTINCT r.place) AS count, MAX(r.place) AS last_place,
+          MIN(CASE WHEN r.emoji = ${emoji} THEN r.place END) AS place,
+          MAX(CASE WHEN r.emoji = ${emoji} THEN r.nth END) AS nth
+        FROM reactions r WHERE r.message_id = ${messageId}`,
+    ))!;
+    if (found.place === null && found.count >= MAX_EMOJI) {
+      const detail = `This message takes no more than ${MAX_EMOJI} different emoji. React with one that it has.`;
+      throw new ParleyError("count_limit_reached", detail, { param: "emoji" });
+    }
+    const place = found.place ?? (found.last_place ?? 0) + 1;
+    yield* batch([
+      sql`INSERT INTO reactions (message_id, place, nth, emoji, user_id)
+        VALUES (${messageId}, ${place}, ${(found.nth ?? 0) + 1}, ${emoji}, ${userId})`,
+      ...(message.has_reactions === 1
+        ? []
+        : [sql`UPDATE messages SET has_reactions = 1 WHERE id = ${messageId}`]),
+      publishReaction("reaction.created", input, message),
+    ]);
   },
 );
 
@@ -184,8 +161,13 @@ const addReaction = write(
 const removeReaction = write(
   { publishesEvents: true, serializeBy: ({ messageId }) => messageId },
   function* (input: React): Write<void> {
-    if (yield* doRow(toBulkRow(REMOVED, input))) return;
-    if (!(yield* get(findReactable(input)))) throw new ParleyError("message_not_found");
+    const { userId, messageId, emoji } = input;
+    const message = yield* getReactable(input);
+    if (message.is_there === 0) return;
+    yield* batch([
+      sql`DELETE FROM reactions WHERE user_id = ${userId} AND message_id = ${messageId} AND emoji = ${emoji}`,
+      publishReaction("reaction.deleted", input, message),
+    ]);
   },
 );
 

@@ -2,12 +2,11 @@ import { ParleyError } from "../../../errors.ts";
 import { toSeconds } from "../../../util/clock.ts";
 import { JsonObject } from "../../../util/json-object.ts";
 import { searchKey } from "../../../util/text.ts";
-import { Bulk, type BulkRow, none } from "../../bulk.ts";
 import { type QuickReader, type Statement, sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
-import { batch, doRow, get, run, type Write, write } from "../../write.ts";
-import { INTO_OUTBOX, publishEvent, publishNewContact } from "../events/events.ts";
-import { INTO_AUDIT, type NewEntry, recordEntry, recordEntryIf } from "../record/audit-trail.ts";
+import { batch, get, run, type Write, write } from "../../write.ts";
+import { publishEvent } from "../events/events.ts";
+import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { setBlock } from "./blocks.ts";
 import { leaveConversation, noteDeparture } from "./conversation-leaving.ts";
 import { countInvitationsBy, publishInvitationsOf } from "./invitations.ts";
@@ -75,76 +74,8 @@ export interface CreateContact {
   tokenId: string | null;
 }
 
-/**
- * Selects the owner's contact with this username, in an order that only one index has: while the table is small, PostgreSQL takes
- * them all for equally good, and keeps its plan when the table has grown.
- */
-function contactOf(ownerId: Statement, usernameKey: Statement): Statement {
-  return sql`SELECT c.username_key FROM contacts c WHERE c.owner_id = ${ownerId}
-    AND c.username_key >= ${usernameKey} AND c.username_key <= ${usernameKey} ORDER BY c.username_key`;
-}
-
-/**
- * Contacts whose username names nobody who has the owner as a contact, and whom the owner has not blocked: nothing has to be
- * joined. Two users who add each other at once are not done here, because neither would see the other.
- */
-const NEW_CONTACTS = new Bulk({
-  input: {
-    owner_id: "TEXT",
-    id: "TEXT",
-    username_key: "TEXT",
-    phone_digits: "TEXT",
-    search_key: "TEXT",
-    conversation_id: "TEXT",
-    body: "TEXT",
-    created_at: "BIGINT",
-    act_id: "TEXT",
-    token_id: "TEXT",
-  },
-  found: {},
-  tables: sql`users u LEFT JOIN users them ON them.username_key = input.username_key AND them.id <> u.id`,
-  condition: sql`u.id = input.owner_id AND ${none(contactOf(sql`input.owner_id`, sql`input.username_key`))}
-    AND ${none(sql`SELECT b.owner_id FROM blocks b
-      WHERE b.owner_id = input.owner_id AND b.username_key = input.username_key`)}
-    AND (them.id IS NULL OR (${none(contactOf(sql`them.id`, sql`u.username_key`))}
-      AND ${none(sql`SELECT other.owner_id FROM input other WHERE other.owner_id = them.id`)}
-      AND ${none(sql`SELECT i.inviter_id FROM invitations i
-        WHERE i.inviter_id = them.id AND i.username_key = u.username_key`)}))`,
-  changes: [
-    sql`INSERT INTO contacts
-        (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body)
-      SELECT found.owner_id, found.id, found.username_key, found.phone_digits, found.search_key,
-        found.conversation_id, 1, found.body FROM found`,
-    sql`INSERT INTO members (conversation_id, user_id, joined_at, contact_id)
-      SELECT found.conversation_id, found.owner_id, found.created_at, found.id FROM found`,
-    sql`${INTO_OUTBOX} SELECT found.owner_id, 'contact.created', found.conversation_id, found.created_at, found.body
-      FROM found`,
-    sql`${INTO_AUDIT} SELECT found.act_id, found.created_at, found.owner_id, found.token_id, 'contact.created', found.id, NULL
-      FROM found`,
-  ],
-});
-
-function toBulkRow({ blocked, maxContacts, ...input }: CreateContact): BulkRow | undefined {
-  if (blocked || maxContacts > 0) return undefined;
-  return NEW_CONTACTS.row(
-    {
-      owner_id: input.ownerId,
-      id: input.id,
-      username_key: input.usernameKey,
-      phone_digits: input.phoneDigits,
-      search_key: input.searchKey,
-      conversation_id: input.conversationId,
-      body: input.body,
-      created_at: input.createdAt,
-      act_id: input.actId,
-      token_id: input.tokenId,
-    },
-    [`${input.ownerId} ${input.usernameKey}`],
-  );
-}
-
 /** What the database decides about a new contact: all that is stored of it for a retry, which has the rest itself. */
-interface CreatedContact {
+export interface CreatedContact {
   id: string;
   conversation_id: string;
   created_at: number;
@@ -152,7 +83,7 @@ interface CreatedContact {
 
 /**
  * Throws `contact_exists` if the owner has a contact with that username. It inserts first and looks for the reason if
- * nothing was inserted: this takes one round trip, and creates do not conflict on PostgreSQL by reading the same page.
+ * nothing was inserted, so that creates do not conflict on PostgreSQL by reading the same page.
  */
 const createContact = write(
   {
@@ -162,10 +93,6 @@ const createContact = write(
   },
   function* (input: CreateContact): Write<CreatedContact> {
     const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt } = input;
-    const bulkRow = toBulkRow(input);
-    if (bulkRow && (yield* doRow(bulkRow))) {
-      return { id, conversation_id: conversationId, created_at: toSeconds(createdAt) };
-    }
     const entry = { id: input.actId, at: createdAt, actorId: ownerId, tokenId: input.tokenId };
     if (input.maxContacts > 0 && (yield* countContacts(ownerId, input.maxContacts)) >= input.maxContacts) {
       yield* refuseExisting(ownerId, usernameKey);
@@ -174,10 +101,9 @@ const createContact = write(
         `You may have ${input.maxContacts} contacts. Delete one, or ask the operator to raise PARLEY_MAX_CONTACTS.`,
       );
     }
-    // The peer is set by the insert, so that what a contact without one needs is done in the same round trip; the block,
-    // so that the owner never sees invitations of a contact that is blocked from the start.
-    const [[row]] = yield* batch([
-      sql<Inserted>`INSERT INTO contacts
+    // The block is set by the insert, so that the owner never sees invitations of a contact that is blocked from the start.
+    const row = yield* get<Inserted>(
+      sql`INSERT INTO contacts
           (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body, peer_id, blocked_at)
         SELECT ${ownerId}, ${id}, ${usernameKey}, ${phoneDigits}, ${searchKey}, ${conversationId}, 1, ${body},
           ${findPeerId(usernameKey, ownerId)}, CAST(${input.blocked ? createdAt : null} AS BIGINT)
@@ -186,22 +112,19 @@ const createContact = write(
           (SELECT COUNT(*) FROM blocks b WHERE b.owner_id = ${ownerId} AND b.username_key = ${usernameKey})
             AS is_blocked,
           ${countInvitationsBy(usernameKey, ownerId)} AS invitations`,
-      sql`INSERT INTO members (conversation_id, user_id, joined_at, contact_id)
-        SELECT conversation_id, owner_id, ${createdAt}, id FROM contacts
-        WHERE owner_id = ${ownerId} AND id = ${id} AND peer_id IS NULL`,
-      publishNewContact(createdAt, ownerId, id, sql`AND peer_id IS NULL`),
-      recordEntryIf(
-        sql`FROM contacts WHERE owner_id = ${ownerId} AND id = ${id}`,
-        entry,
-        "contact.created",
-        id,
-      ),
-    ]);
+    );
     if (!row) {
       yield* getUser(ownerId);
       yield* refuseExisting(ownerId, usernameKey);
       throw new ParleyError("unavailable");
     }
+    // A contact that joins a peer is published with its conversation.
+    const alone = [
+      sql`INSERT INTO members (conversation_id, user_id, joined_at, contact_id)
+        VALUES (${conversationId}, ${ownerId}, ${createdAt}, ${id})`,
+      publishEvent("contact.created", createdAt, ownerId, conversationId, body),
+    ];
+    yield* batch([recordEntry(entry, "contact.created", id), ...(row.peer_id === null ? alone : [])]);
     if (input.blocked || row.is_blocked === 1) {
       const { username } = JSON.parse(body) as { username: string };
       const blockedAt = input.blocked ? createdAt : null;

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { idBound } from "../../../util/ids.ts";
 import { type Statement, sql } from "../../sql.ts";
 import { batch, get, type Write } from "../../write.ts";
-import { publishNewContact } from "../events/events.ts";
+import { publishEvent } from "../events/events.ts";
 import { positionOf } from "../visibility/seats.ts";
 import { receiveWaiting } from "./conversation-joining.ts";
 
@@ -78,7 +78,7 @@ export function* joinPeer(contact: NewContact): Write<string> {
       WHERE owner_id = ${ownerId} AND id = ${id}`,
     sql`UPDATE contacts SET peer_id = ${shows ? ownerId : null}, peer_since = ${shows ? peer.joined_at : null}
       WHERE owner_id = ${peer.user_id} AND id = ${peer.contact_id}`,
-    publishNewContact(createdAt, ownerId, id),
+    publishEvent("contact.created", createdAt, ownerId, conversationId, body),
   ]);
   if (peer.last_id !== null && peer.last_id > sinceId) {
     const seat = { user_id: ownerId, conversation_id: conversationId, since_id: sinceId };

@@ -57,16 +57,6 @@ export function recordEntry(entry: NewEntry, action: Action, objectId: string, d
   return sql`${INTO_AUDIT} VALUES (${valuesOf(entry, action, objectId, details)})`;
 }
 
-/** Does the same if a row matches. The condition is "FROM table WHERE …" and matches at most one. */
-export function recordEntryIf(
-  condition: Statement,
-  entry: NewEntry,
-  action: Action,
-  objectId: string,
-): Statement {
-  return sql`${INTO_AUDIT} SELECT ${valuesOf(entry, action, objectId)} ${condition}`;
-}
-
 function valuesOf(
   { id, at, actorId, tokenId }: NewEntry,
   action: Action,

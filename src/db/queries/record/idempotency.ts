@@ -1,7 +1,6 @@
 import { ParleyError } from "../../../errors.ts";
-import { Bulk } from "../../bulk.ts";
-import { EMPTY, type Reader, type Statement, sql } from "../../sql.ts";
-import { doRow, eraseSome, get, run, type Write } from "../../write.ts";
+import { type Reader, type Statement, sql } from "../../sql.ts";
+import { eraseSome, get, run, type Write } from "../../write.ts";
 
 /** A request with an Idempotency-Key: a replay gets the result of the first. */
 export interface IdempotentRequest {
@@ -53,24 +52,15 @@ export function* findResult(request: IdempotentRequest): Write<string | undefine
   return stored.result;
 }
 
-/** Always found: what a write does last in a bulk may not depend on what is there. */
-const RESULTS = new Bulk({
-  input: { user_id: "TEXT", hash: "BYTEA", fingerprint: "BYTEA", result: "TEXT", until: "BIGINT" },
-  found: {},
-  tables: EMPTY,
-  condition: sql`true`,
-  changes: [
-    sql`INSERT INTO idempotency (user_id, key_hash, fingerprint, result, until)
-      SELECT found.user_id, found.hash, found.fingerprint, found.result, found.until FROM found WHERE true
-      ON CONFLICT (user_id, key_hash) DO UPDATE SET fingerprint = excluded.fingerprint,
-        result = excluded.result, until = excluded.until`,
-  ],
-});
-
 /** Part of other writes. */
 export function* storeResult(request: IdempotentRequest, result: string): Write<void> {
   const { userId, keyHash, fingerprint, until } = request;
-  yield* doRow(RESULTS.row({ user_id: userId, hash: keyHash, fingerprint, result, until }, []));
+  yield* run(
+    sql`INSERT INTO idempotency (user_id, key_hash, fingerprint, result, until)
+      VALUES (${userId}, ${keyHash}, ${fingerprint}, ${result}, ${until})
+      ON CONFLICT (user_id, key_hash) DO UPDATE SET fingerprint = excluded.fingerprint, result = excluded.result,
+        until = excluded.until`,
+  );
 }
 
 /** Part of erasing a user. Returns how many were erased; fewer than `limit` means that none are left. */

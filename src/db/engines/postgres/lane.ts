@@ -18,7 +18,8 @@ interface Waiting extends BulkWrite {
 }
 
 /**
- * Commits rows of bulks: while one transaction is under way, those that come wait, and are then done together in the next. One per node, because two would conflict with each other.
+ * Commits rows of bulks: while one transaction runs, those that come wait for the next, which does them together. One per
+ * node, because two would conflict with each other.
  */
 export class Lane {
   readonly #transactions: Transactions;

@@ -12,6 +12,8 @@ const REPEATED: [json: string, name: string, inside: string | undefined, offset:
   ['{"a":{"a":1,"a":2}}', "a", "a", 12],
   ['{"a":[0,{"b":1},{"c":{"d":1,"\\u0064":2}}],"e":1}', "d", "a", 28],
   ['{"a":{},"b":[[{"":1,"":2}]]}', "", "b", 20],
+  ['{"a":[1],"a":2}', "a", undefined, 9],
+  ['{"a":"{","a":2}', "a", undefined, 9],
 ];
 
 for (const [json, name, inside, offset] of REPEATED) {
@@ -39,6 +41,12 @@ for (const json of DISTINCT) {
 test("invalid JSON is undefined", () => {
   for (const text of ["", "{a:1}", "{", "undefined"]) assert.equal(parseStrictly(text), undefined);
 });
+
+for (const json of ["null", "true", "1.5", '"a\\r\\nb"', '{"a":[null,"b",-1e308]}'])
+  test(`${json} is storable`, () => assert.ok(isStorable(JSON.parse(json), 2)));
+
+for (const json of ["1e999", '"\\u0000"', "[1e999]", '{"__proto__":1}', '{"\\u0000":1}', '{"a":"\\u0000"}'])
+  test(`${json} is not storable`, () => assert.ok(!isStorable(JSON.parse(json), 2)));
 
 test("depth counts objects and arrays alike", () => {
   assert.ok(isStorable({ a: [{}], b: 1 }, 3));

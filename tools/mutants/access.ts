@@ -121,7 +121,7 @@ export const access: readonly Mutant[] = [
     name: "an event of a file is told to those who do not see it",
     find: "${audience(conversationId, sql`${messageId}`)}`;",
     replace: "FROM members s WHERE s.conversation_id = ${conversationId}`;",
-    tests: ["http/sharing-model"],
+    tests: ["http/events-seen"],
   },
   {
     name: "a list has everybody's events",

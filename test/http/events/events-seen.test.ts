@@ -6,7 +6,32 @@ import { allEvents, eventPage, type TestEvent } from "../../support/event-stream
 import { eventually } from "../../support/files-on-disk.ts";
 import { add, code, give, person, read, send } from "../../support/people.ts";
 
-const _linkOf = ({ payload }: TestEvent) => String(payload.file_url);
+test("a member who does not see a file gets no event of it, not even later", async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
+  const { conversation_id } = await add(server, ann, "bob");
+  const back = await add(server, bob, "ann");
+  await send(server, bob, "PUT", `/v1/contacts/${back.id}/block`);
+  const id = await give(server, ann, conversation_id, "while blocked");
+  await send(server, bob, "DELETE", `/v1/contacts/${back.id}/block`);
+  await send(server, ann, "PUT", `/v1/attachments/${id}`, { filename: "renamed" });
+  const seen = await give(server, ann, conversation_id, "afterwards");
+  await send(server, ann, "DELETE", `/v1/attachments/${id}`);
+  const told = async (who: typeof ann) =>
+    (await allEvents(server, who))
+      .filter(({ type }) => type.startsWith("attachment."))
+      .map(({ type, payload }) => [type, payload.id])
+      .toSorted();
+  const [created, updated, deleted] = ["attachment.created", "attachment.updated", "attachment.deleted"];
+  const wanted = [
+    [created, id],
+    [created, seen],
+    [deleted, id],
+    [updated, id],
+  ];
+  assert.deepEqual(await told(ann), wanted.toSorted());
+  assert.deepEqual(await told(bob), [[created, seen]]);
+});
 
 test("events of a contact have the last_active_at that GET shows", async (t) => {
   let now = Date.UTC(2026, 0, 1);

@@ -35,7 +35,7 @@ test("a search compares one long text per turn of the event loop, and many short
   const turns: number[] = [];
   const { allValues } = core.db;
   core.db.allValues = (statement: Statement<unknown[]>) => {
-    if (statement.sql.includes("SELECT m.conversation_id, ")) turns.push(turn);
+    if (statement.sql.startsWith("SELECT m.id AS id, m.conversation_id")) turns.push(turn);
     return allValues.call(core.db, statement) as Promise<never>;
   };
   let reads = 0;

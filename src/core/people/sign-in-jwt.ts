@@ -31,11 +31,13 @@ export async function verifyJwt(
   known: boolean,
 ): Promise<Verified> {
   const claims = await verifiedClaims(core, provider, token);
+  // Before the user is created: a refused token creates none.
+  const scopes = scopesOf(claims);
   let userId = await findIdentity(core.db, provider.issuer, subjectOf(claims));
   if (userId === undefined && known) throw refused("its user was erased");
   userId ??= await makeUser(core, provider.issuer, claims);
   return {
-    caller: { userId, tokenId: null, scopes: scopesOf(claims) },
+    caller: { userId, tokenId: null, scopes },
     expiresAt: (claims.exp! + CLOCK_SKEW_SECONDS) * 1000,
   };
 }

@@ -40,7 +40,7 @@ const LATER = [
 const PAGES = ["**/*.md"];
 /** Pages that are not checked: one shows the phrases, one has entries of released versions. */
 const OTHER_PAGES = ["docs/style.md", "CHANGELOG.md"];
-/** Commits after this one have subjects of the form that docs/style.md states. */
+/** Commits after this one have subjects of the form that docs/style.md states. If a wrong one was pushed, name that one here. */
 const FIRST_COMMIT = "b9144ab20f81101e952407b61a25c7ef46000ade";
 
 /** A phrase, and what to write instead. */

@@ -1,4 +1,4 @@
-// Headers of every kind of answer: nosniff (ASVS V3.4.4), and no-referrer for signed addresses (V3.4.5).
+// Security headers of every kind of answer: nosniff (ASVS V3.4.4), and no-referrer for signed URLs (V3.4.5).
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ interface Kind {
   body?: string;
 }
 
-/** Returns the answer to raw lines; of a stream, which has no end, its head. */
+/** Sends raw lines and returns the answer; of a stream, which never ends, only its head. */
 async function answerTo({ url }: TestApp, lines: string[], body = "") {
   const [first, ...headers] = lines;
   const length = body === "" ? [] : [`content-length: ${body.length}`];
@@ -33,7 +33,7 @@ async function answerTo({ url }: TestApp, lines: string[], body = "") {
         all += chunk.toString("latin1");
         const [head, rest] = all.split(/\r\n\r\n(.*)/s);
         const length = Number(/content-length: (\d+)/i.exec(head!)?.[1] ?? 0);
-        // Of an error of the server, the body is asserted too.
+        // The body of a server error is asserted, so wait for all of it.
         if (rest !== undefined && (rest.length >= length || !head!.startsWith("HTTP/1.1 5"))) resolve(all);
       });
     }),
@@ -65,7 +65,7 @@ function post(
   return { what, status, lines: [`POST ${path}`, bearer, ...(headers.length > 0 ? headers : [FORM])], body };
 }
 
-/** `weak`: a token of contacts alone. `id` and `etag`: of an attachment. */
+/** `weak` is a token with contact scopes only; `id` and `etag` are those of an attachment. */
 function apiKinds(bearer: string, weak: string, id: string, etag: string): Kind[] {
   const contact = "username=ada&phone_number=555";
   return [
@@ -108,7 +108,7 @@ function apiKinds(bearer: string, weak: string, id: string, etag: string): Kind[
   ];
 }
 
-/** `page`: the ETag of the console. `asset`: a file of it. */
+/** `page` is the ETag of the console, `asset` the name of one of its files. */
 function openKinds(page: string, asset: string): Kind[] {
   return [
     get("the OpenAPI document", 200, "/openapi.json"),
@@ -133,7 +133,7 @@ function openKinds(page: string, asset: string): Kind[] {
   ];
 }
 
-/** `file`: the ETag of the file that the link leads to. */
+/** `file` is the ETag of the file that the link opens. */
 function fileKinds(bearer: string, link: string, file: string): Kind[] {
   return [
     get("a file", 200, link),
@@ -160,7 +160,7 @@ async function check(server: TestApp, { what, status, lines, body }: Kind) {
   return answer;
 }
 
-test("every kind of answer has nosniff once, and those of /files no-referrer", async (t) => {
+test("every kind of answer has nosniff once, and those of /files have no-referrer", async (t) => {
   const server = await startOn(t, { ...(await testConfig(t)), corsOrigins: [ORIGIN] });
   const user = await server.user({ scopes: SCOPES });
   const { headers: weak } = await server.user({ scopes: ["contacts:read"] });
@@ -181,7 +181,7 @@ test("every kind of answer has nosniff once, and those of /files no-referrer", a
   db.exec("ALTER TABLE contacts RENAME TO nobodys_table");
   db.close();
   const failed = await check(server, get("an error of the server", 500, "/v1/contacts", bearer));
-  // Its body reveals nothing of the cause (CWE-209).
+  // The body of an error reveals nothing about the cause (CWE-209).
   const { request_id, ...problem } = JSON.parse(failed.body);
   assert.equal(request_id, new Map(failed.headers).get("request-id"));
   assert.deepEqual(problem, {

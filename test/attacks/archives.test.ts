@@ -1,5 +1,5 @@
-// Archives of files that are somebody else's, by addresses that were made up or changed, and names that do harm when an
-// archive is unpacked.
+// Archives of other users' files through forged or changed URLs, and file names that do harm when an archive is
+// unpacked.
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
 import { test } from "node:test";
@@ -31,7 +31,7 @@ async function scene(t: Parameters<typeof testConfig>[0], limits = {}) {
   return { server, ann, bob, eve, conversation, first, second, url, pass: (ms: number) => (now += ms) };
 }
 
-test("a changed or unsigned address of an archive is refused", async (t) => {
+test("a changed or unsigned archive URL is refused", async (t) => {
   const { eve, first, second, conversation, url } = await scene(t);
   const [ofOne, ofAll] = [
     await url({ attachment_ids: [first] }),
@@ -62,7 +62,7 @@ test("a changed or unsigned address of an archive is refused", async (t) => {
     changed(ofOne, ({ searchParams }) => searchParams.delete("files")),
     changed(ofOne, (url) => (url.search = "")),
     changed(ofOne, (url) => (url.pathname = "/archives/other.exe")),
-    // The signed parts, with their borders moved.
+    // The same signed text, but the boundary between its parts is moved.
     changed(ofOne, (url) => {
       const { searchParams } = url;
       searchParams.set("files", `${searchParams.get("files")}\n${url.pathname.slice("/archives/".length)}`);
@@ -74,12 +74,12 @@ test("a changed or unsigned address of an archive is refused", async (t) => {
     assert.ok([400, 403, 404].includes(answer.status), `${answer.status} ${each}`);
     assert.match(answer.headers.get("content-type")!, /^application\/problem\+json/);
   }
-  // The token of a member does not stand in for the signature.
+  // A member's token does not replace the signature.
   const { headers } = eve;
   assert.equal(await code(fetch(attacks[0]!, { headers }), 403), "invalid_signature");
 });
 
-test("the signature of a file opens no archive, and the reverse", async (t) => {
+test("the signature of a file opens no archive, and vice versa", async (t) => {
   const { server, ann, first, url } = await scene(t);
   const archive = await url({ attachment_ids: [first] });
   const file = await read<{ file_url: string }>(send(server, ann, "GET", `/v1/attachments/${first}`), 200);
@@ -99,7 +99,7 @@ test("the signature of a file opens no archive, and the reverse", async (t) => {
   assert.equal(await code(fetch(asFile), 404), "attachment_not_found");
 });
 
-test("an address of an archive expires after 90 minutes", async (t) => {
+test("an archive URL expires after 90 minutes", async (t) => {
   const { first, url, pass } = await scene(t);
   const archive = await url({ attachment_ids: [first] });
   assert.equal(Number(archive.searchParams.get("expires")), START / 1000 + 90 * 60);
@@ -129,12 +129,12 @@ test("guessed signatures of archives count as failures, expired ones do not", as
 const uploaded = async (server: TestApp, who: Parameters<typeof give>[1], name: string) =>
   (await read<{ id: string }>(upload(server.url, who, new File(["x"], name)), 201)).id;
 
-test("no name in an archive leads out of its folder (zip slip) or to a device", async (t) => {
+test("no name in an archive escapes its folder (zip slip) or names a device", async (t) => {
   const { server, ann } = await scene(t);
   const names = '..;a/../../b;..\\..\\c;CON;nul.txt;x.;e<>:"|?*f;same;SAME; lead;$(id).sh'.split(";");
   const ids: string[] = [];
   for (const name of names) {
-    // The name of an upload is checked; that of a rename, too.
+    // The server checks the name of an upload and the name of a rename.
     const id = await uploaded(server, ann, "x");
     await send(server, ann, "PUT", `/v1/attachments/${id}`, { filename: name });
     ids.push(id);
@@ -147,7 +147,7 @@ test("no name in an archive leads out of its folder (zip slip) or to a device", 
   assert.equal(found.join(";"), "x;x (2);x (3);CON_;nul_.txt;x_;e_______f;same;SAME (2); lead;$(id).sh");
 });
 
-test("a malformed address of an archive is 403 or 404", async (t) => {
+test("a malformed archive URL is 403 or 404", async (t) => {
   const { server } = await scene(t);
   for (const path of "/archives/%zz.zip /archives/ /archives /archives/a/b /archives/..%2fx?files=a".split(
     " ",

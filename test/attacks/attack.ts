@@ -1,4 +1,4 @@
-// Requests byte by byte, which no HTTP library would send, and their answers.
+// Sends requests that no HTTP library would send, byte by byte, and reads the answers.
 import assert from "node:assert/strict";
 import type { TestUser } from "../support/app.ts";
 import type { Place } from "../support/people.ts";
@@ -7,18 +7,18 @@ import { openSocket, readAnswer } from "../support/raw-socket.ts";
 export interface Attack {
   method?: string;
   path: string;
-  /** In their order and spelling, a name as often as it stands there; a length and, where there is none, a host are added. */
+  /** Sent in this order and spelling, duplicates included. Content-Length is added, and Host if it is missing. */
   headers: readonly [name: string, value: string][];
-  /** A text is sent as Latin-1. */
+  /** A string is sent as Latin-1. */
   body?: Buffer | string;
 }
 
 export interface Answered {
   status: number;
-  /** Without the status line; names in lower case. */
+  /** Without the status line. Names are in lower case. */
   headers: [name: string, value: string][];
   body: string;
-  /** From the first byte that was sent to the last that came. */
+  /** From the first byte sent to the last byte received. */
   ms: number;
 }
 
@@ -28,7 +28,7 @@ export async function attack(
   what: Attack,
 ): Promise<Answered> {
   const socket = await openSocket(server.url);
-  // The rest of a body that was refused may be met by a reset.
+  // The server may reset the connection while the rest of a refused body arrives.
   socket.on("error", () => {});
   const bytes = typeof what.body === "string" ? Buffer.from(what.body, "latin1") : what.body;
   const headers = [...what.headers];
@@ -75,10 +75,10 @@ const KINDS: Record<string, string> = {
   ...{ webhooks: "whk", push_subscriptions: "psh", users: "usr", tokens: "tok" },
 };
 
-/** An id of that kind that nothing has. */
+/** Returns an id of that kind that does not exist. */
 export const unknownId = (kind: string) => `${kind}_${UNKNOWN}`;
 
-/** The path of a route with unknown ids of the right kinds. */
+/** Returns the path of a route, with unknown ids of the right kinds. */
 export function unknownPath(route: string): string {
   return route
     .replace(":id", unknownId(KINDS[route.split("/")[2]!] ?? "undefined"))

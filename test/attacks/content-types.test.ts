@@ -1,4 +1,4 @@
-// Spellings of a Content-Type by which a body came past its checks elsewhere: CVE-2025-32442 (case, a space before the
+// Spellings of Content-Type that bypassed body validation in other servers: CVE-2025-32442 (case, a space before the
 // semicolon), CVE-2026-25223 (a tab and more), CVE-2026-3419 (a space and more), CVE-2026-33806 (a space before it).
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { type Attack, attack, codeOf } from "./attack.ts";
 const TYPES = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
 
 const BEFORE = ["", " ", "\t", " \t ", ";", ",", "\xa0", "*/*, ", "x", '"'];
-/** Separated by a vertical bar. */
+/** Separated by vertical bars. */
 const AFTER = [
   '| |\t|;| ;|\t;|;;|; |;a=b| ; a=b|\t;\ta=b|; a="b;c"|;=|; boundary=b|\ta| a| garbage|\tapplication/json|,',
   ', text/plain|,application/json|x|/x|+json|\xa0|\xa0;|"|\\|*|(comment)|\x85|; charset=utf-8|;charset="UTF-8"',
@@ -23,7 +23,7 @@ const CASES: ((type: string) => string)[] = [
   (type) => type.replace("/", "/\t"),
 ];
 
-/** The media type by RFC 9110, section 8.3.1, without parameters; undefined if it is malformed. */
+/** Returns the media type without parameters (RFC 9110, section 8.3.1), or undefined if it is malformed. */
 function essenceOf(header: string): string | undefined {
   const text = header.replace(/^[ \t]+|[ \t]+$/g, "");
   return /^([!#$%&'*+.^_`|~0-9A-Za-z-]+\/[!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*(?:;|$)/
@@ -35,7 +35,7 @@ const SENT: Record<string, string> = {
   "application/json": '{"display_name":"after"}',
   "application/x-www-form-urlencoded": "display_name=after",
 };
-/** Bodies that no check accepts. */
+/** Bodies that every check refuses. */
 const UNCHECKED = [
   '{"display_name":7,"owner_id":"x"}',
   "display_name=a%00b&owner_id=x",
@@ -65,7 +65,7 @@ test("no spelling of a Content-Type lets a body reach an operation unchecked", a
         [undefined, "utf-8", "utf8"].includes(charset?.toLowerCase());
       const good = await put(header, SENT[essence ?? ""] ?? SENT["application/json"]!);
       if (known) assert.equal(good.status, 200, `${JSON.stringify(header)}: ${good.body}`);
-      // A control character is refused by the parser of HTTP itself.
+      // The HTTP parser refuses control characters.
       else
         assert.ok([400, 415].includes(good.status), `${JSON.stringify(header)}: ${good.status} ${good.body}`);
       counts[known ? "taken" : "refused"]++;
@@ -88,7 +88,7 @@ test("no spelling of a Content-Type lets a body reach an operation unchecked", a
   t.diagnostic(`${counts.taken} were a type that is taken, and ${counts.refused} refused`);
 });
 
-test("a repeated Content-Type is refused, even if both are the same", async (t) => {
+test("a repeated Content-Type is refused, even with equal values", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const [json, plain] = ["application/json", "text/plain"];

@@ -15,9 +15,9 @@ import { add, code, filesOf, give, type Person, person, read, send, used } from 
 
 const FILES = 3000;
 const CONTACTS = 1000;
-/** Of 250 files that one step erases: grant, attachment and bytes; and what the delete itself erases. */
+/** A step erases 250 files, each with a grant, an attachment and bytes; and the rows that the delete itself erases. */
 const ROWS_OF_A_STEP = 3 * 250 + 20;
-/** As a reader counts them. The writer may do several steps between two looks, but not all. */
+/** How far a reader's count may drop between two reads: the writer may do several steps meanwhile, but not all. */
 const ROWS_BETWEEN_LOOKS = 4 * ROWS_OF_A_STEP;
 
 const ERASED = `attachments grants small_files messages members conversations places marks contacts events
@@ -25,11 +25,14 @@ const ERASED = `attachments grants small_files messages members conversations pl
 
 interface Place {
   server: TestApp;
-  /** Runs SQL on another connection. */
+  /** Runs SQL on a separate connection. */
   execute(sql: string): Promise<unknown>;
-  /** Starts to count the rows that one transaction erases. What it returns ends the count, and checks the most of them. */
+  /**
+   * Counts the rows erased per transaction. The returned function stops counting, checks the largest count and returns
+   * it.
+   */
   countErased(): Promise<() => Promise<number>>;
-  /** Stops the server and starts it anew on the same data. */
+  /** Restarts the server on the same data. */
   restart(): Promise<TestApp>;
 }
 
@@ -46,7 +49,7 @@ async function onSqlite(t: TestContext, limits: Partial<Limits>): Promise<Place>
       own.exec(sql);
       own.close();
     },
-    // The eraser asks for a step only after this thread heard of the one before.
+    // The eraser starts a step only after this thread has heard of the previous one.
     async countErased() {
       let last = await rows();
       let most = 0;
@@ -110,7 +113,7 @@ async function addRows({ app }: TestApp, name: string, rows: Record<string, Valu
     await app.core.db.write("importRows", { table, rows: values.slice(i, i + 500) });
 }
 
-/** Messages with a small file of one byte each, in these conversations, seen by these users. */
+/** Adds messages with a one-byte file each to these conversations, visible to these users. */
 async function addFiles(
   place: Place,
   uploader: Person,
@@ -166,7 +169,7 @@ async function addFiles(
   return files.map(({ id }) => id);
 }
 
-/** Ann and Bob share a conversation, in which Ann sent thousands of files. */
+/** Ann and Bob share a conversation in which Ann sent thousands of files. */
 async function share(place: Place) {
   const { server } = place;
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
@@ -182,7 +185,7 @@ async function remains({ app }: TestApp): Promise<boolean> {
   return (await app.core.db.get(begun)) !== undefined;
 }
 
-/** Somebody else makes contacts until all is erased. Returns how many were acknowledged while there was something left. */
+/** Creates contacts as another user until the erasing ends. Returns how many creates were acknowledged before that. */
 async function writeMeanwhile(server: TestApp, other: Person): Promise<number> {
   let acknowledged = 0;
   while (await remains(server)) {
@@ -243,7 +246,7 @@ for (const [engine, start] of Object.entries({ sqlite: onSqlite, postgres: onPos
     let between = await writing;
     assert.equal(await used(server, ann), 0);
     assert.equal((await filesOf(server, bob)).length, 100);
-    // Now the last member goes, and with him all of it.
+    // The last member leaves, so everything of the conversation is erased.
     assert.equal((await send(server, bob, "DELETE", `/v1/contacts/${toAnn.id}`)).status, 204);
     await seesNone(server, bob, files, conversation);
     assert.equal(await open(linkOfBob), 404, "nobody sees it any more");

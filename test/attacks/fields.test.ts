@@ -1,4 +1,4 @@
-// Fields that nobody may write, in every place of every route: names of properties of objects (prototype pollution,
+// Fields that clients must not set, in every place of every route: names of object properties (prototype pollution,
 // CWE-1321), fields that only the server sets (mass assignment, CWE-915), and repeated names (CWE-235).
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -19,7 +19,7 @@ const NOT_THEIRS =
 
 interface Place {
   name: string;
-  /** A request of the operation with these fields in that place, as text and as JSON has them. */
+  /** Builds a request of the operation with these fields in that place, as form text and as JSON. */
   request(fields: string, json: string): { query?: string; body?: string; type?: string };
 }
 
@@ -40,13 +40,13 @@ function multipart(fields: string): string {
   return `${all.map((each) => `--b\r\nContent-Disposition: form-data${each}\r\n`).join("")}--b--\r\n`;
 }
 
-/** Every place of an operation that could have fields, and the fields it accepts there. */
+/** Returns every place of an operation that may have fields, with the fields it accepts there. */
 function placesOf({ method, body, query }: Operation): [Place, readonly string[]][] {
   const inQuery: [Place, readonly string[]] = [QUERY, Object.keys(query)];
   if (method === "GET") return [inQuery];
-  // Bytes have no fields.
+  // A body of bytes has no fields.
   if (body === "bytes") return [inQuery];
-  // What its query takes the form of an upload takes, too.
+  // The form of an upload accepts the same fields as its query.
   if (body === "file") return [inQuery, [MULTIPART, ["file", ...Object.keys(query)]]];
   return [inQuery, ...BODIES.map((place): [Place, readonly string[]] => [place, Object.keys(body)])];
 }
@@ -54,9 +54,9 @@ function placesOf({ method, body, query }: Operation): [Place, readonly string[]
 interface Subject {
   server: TestApp;
   operations: readonly Operation[];
-  /** Returns status, code and field of the refusal. */
+  /** Returns status, code and field of the error. */
   ask(operation: Operation, what: ReturnType<Place["request"]>): Promise<[number, string, string]>;
-  /** All rows, except the traces that each request leaves. */
+  /** Returns all rows, except those that every request changes. */
   stored(): Promise<unknown>;
 }
 
@@ -67,7 +67,7 @@ async function start(t: TestContext): Promise<Subject> {
     server,
     operations: allOperations.filter(({ access }) => access === undefined),
     async ask({ method, path }, { query, body, type }) {
-      // Ids are checked after fields. These are unknown, so an accepted field changes nothing.
+      // Ids are checked after fields. These ids are unknown, so even an accepted field changes nothing.
       const answer = await fetch(server.url + unknownPath(path) + (query === undefined ? "" : `?${query}`), {
         method,
         headers: { ...user.headers, ...(type === undefined ? {} : { "content-type": type }) },
@@ -86,7 +86,7 @@ async function start(t: TestContext): Promise<Subject> {
   };
 }
 
-/** A list is a field that is repeated in a form. */
+/** A form repeats the field of a list. */
 function mayRepeat({ body }: Operation, place: Place, name: string): boolean {
   return place.name === "form" && typeof body !== "string" && body[name]?.isList === true;
 }
@@ -129,7 +129,7 @@ test("repeated fields are 400 in every place of every route, in any spelling", a
         const request = place.request(`${name}=1&${encoded}=2`, `{${key}:"1",${escaped}:"2"}`);
         const answer = await ask(operation, request);
         const where = `${operation.name}, ${name} in the ${place.name}`;
-        // The file is a part by itself, and a field of its name is one too many.
+        // The file is a separate part, so a field named like it is a duplicate.
         assert.deepEqual(answer, [400, "repeated_parameter", name], where);
         asked++;
       }
@@ -139,7 +139,7 @@ test("repeated fields are 400 in every place of every route, in any spelling", a
   t.diagnostic(`${asked} requests to ${operations.length} operations`);
 });
 
-test("__proto__ and constructor are refused within values of JSON, too", async (t) => {
+test("__proto__ and constructor are also refused inside JSON values", async (t) => {
   const { operations, ask } = await start(t);
   for (const operation of operations) {
     if (typeof operation.body === "string" || operation.method === "GET") continue;
@@ -151,7 +151,7 @@ test("__proto__ and constructor are refused within values of JSON, too", async (
         const body = `{${JSON.stringify(name)}:${value}}`;
         const [status, code] = await ask(operation, { body, type: "application/json" });
         assert.equal(status, 400, `${operation.name}, ${body}`);
-        // Another field may be missing beside it.
+        // A required field may be missing as well.
         assert.ok(["invalid_parameter", "missing_parameter"].includes(code), code);
       }
     }
@@ -159,7 +159,7 @@ test("__proto__ and constructor are refused within values of JSON, too", async (
   assert.equal("polluted" in {}, false);
 });
 
-test("a GET with a body is 400: another server could take it for fields, or for another request", async (t) => {
+test("a GET with a body is 400, because another server could read it as fields or as another request", async (t) => {
   const { server, operations } = await start(t);
   const user = await server.user({ scopes: SCOPES });
   const bodies: Pick<Attack, "headers" | "body">[] = [

@@ -1,5 +1,5 @@
-// Headers by which a client claims another address or another server (CWE-348). Their effect on rates, and
-// trusted proxies, are in test/http/rate-limits.test.ts.
+// Headers by which a client claims another address or host (CWE-348). Their effect on rate limits, and trusted proxies,
+// are in test/http/rate-limits.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SCOPES } from "../../src/core/people/tokens.ts";
@@ -28,7 +28,7 @@ const SPOOFED: [string, string][] = [
   ["host", EVIL],
 ];
 
-test("no forwarded header of a client changes its address, the links or the route", async (t) => {
+test("no forwarded header from a client changes its address, the links or the route", async (t) => {
   const server = await startApp(t);
   const [user, admin] = [await server.user(), await server.user({ scopes: SCOPES })];
   const body = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nx\r\n--b--\r\n';

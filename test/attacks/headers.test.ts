@@ -17,7 +17,9 @@ function isClean(answer: Answered, what: string): void {
   }
 }
 
-/** The names that a Content-Disposition tells, read by the grammar of RFC 6266 and not by the code that wrote it. */
+/**
+ * Returns the file names in a Content-Disposition, parsed by the grammar of RFC 6266 and not by the code that wrote it.
+ */
 function disposition(value: string): { type: string; names: string[] } {
   const parameter = /;\s*(filename\*?)=("(?:[^"\\]|\\.)*"|[^\s;"]+)/gy;
   const type = /^[a-z]+/.exec(value)![0];
@@ -32,7 +34,7 @@ function disposition(value: string): { type: string; names: string[] } {
   return { type, names };
 }
 
-test("a file name cannot inject headers in downloads, redirects or Location", async (t) => {
+test("a filename cannot inject headers into downloads, redirects or Location", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const upload = (name: string) =>
@@ -124,7 +126,7 @@ test("request smuggling is refused, and the hidden request does not run (CWE-444
     ...["x: y\nz: 1", "x\r\ncontent-length: 0"],
   ].map(toHeaders);
   for (const headers of smuggled) {
-    // The helper adds the length of the whole beside what stands here.
+    // The helper adds a Content-Length for all of this.
     const what = { path: "/v1/contacts", headers, body: `0\r\n\r\n${hidden}` };
     const answer = await attack(server, user, what);
     assert.equal(answer.status, 400, JSON.stringify(headers));

@@ -1,5 +1,5 @@
-// Lists that are made as expensive as they can be: many contacts or files, of which a filter leaves few. SQLite is read on the thread
-// that answers everybody (CWE-407).
+// Lists made as expensive as possible: many contacts or files, of which a filter matches few. SQLite reads run on the
+// thread that serves all users (CWE-407).
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -11,7 +11,7 @@ import { addFiles } from "../support/many-files.ts";
 import { code, read, send } from "../support/people.ts";
 import { openSocket } from "../support/raw-socket.ts";
 
-/** Contacts or files that a search for ten looks through at once, and those in each turn after that. */
+/** How many contacts or files a search for ten results scans first, and then in each turn of the event loop. */
 const FIRST_LOOK = 22;
 const ROWS_PER_TURN = 500;
 
@@ -27,12 +27,12 @@ interface Filled {
   blocked: boolean;
 }
 
-/** Ids of contacts begin at 1. */
+/** Ids of contacts start at 1. */
 const idOf = (number: number) => `con_0${String(number).padStart(25, "0")}`;
 const BEFORE_ALL = idOf(0);
 const BEHIND_ALL = idOf(999_999);
 
-/** Opens the server's own database file. */
+/** Opens the server's database file. */
 function openFile(t: TestContext, server: TestApp): DatabaseSync {
   const db = new DatabaseSync(join(server.config.dataFolder, "parley.db"), { timeout: 5000 });
   t.after(() => db.close());
@@ -53,7 +53,7 @@ function fill(db: DatabaseSync, owner: TestUser, contacts: readonly Filled[]): v
   db.exec("COMMIT");
 }
 
-/** Contacts whom no filter of these tests matches. */
+/** Returns contacts that match no filter of these tests. */
 const strangers = (count: number): Filled[] =>
   Array.from({ length: count }, (_, i) => ({
     id: idOf(i + 1),
@@ -63,11 +63,11 @@ const strangers = (count: number): Filled[] =>
   }));
 
 interface Asked extends Statement {
-  /** The turn of the event loop in which it was asked. */
+  /** The turn of the event loop in which the statement ran. */
   turn: number;
 }
 
-/** Notes what the server asks about lists of contacts, and about names of files. */
+/** Records the statements that read lists of contacts and names of files. */
 function watch(t: TestContext, server: TestApp): Asked[] {
   const asked: Asked[] = [];
   const { db } = server.app.core;
@@ -90,7 +90,7 @@ function watch(t: TestContext, server: TestApp): Asked[] {
   return asked;
 }
 
-/** How many contacts a part of a search looks through; undefined: it is not the statement that counts them. */
+/** Returns how many contacts a part of a search scans, or undefined for any other statement. */
 const stepsOf = ({ sql, params }: Statement) =>
   / OFFSET /.test(sql) ? Number(params.at(-1)) + 1 : undefined;
 
@@ -133,7 +133,7 @@ test("lists by username, phone_number and active=false read one range of an inde
   }
 });
 
-test("active=true reads few contacts if few are blocked, and in turns if nearly all are", async (t) => {
+test("active=true reads few contacts if few are blocked, and takes turns if nearly all are", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const db = openFile(t, server);
@@ -189,7 +189,7 @@ test("searches of one user do not delay another user's by more than one step eac
   assert.ok(took <= 2 * own, `${took} steps until ${own} were done`);
 });
 
-test("a fifth concurrent search of a user is 429, a list by index is not", async (t) => {
+test("a user's fifth concurrent search is 429, a list by index is not", async (t) => {
   const server = await startApp(t);
   const user = await server.user({ scopes: SCOPES });
   const other = await server.user();
@@ -236,7 +236,7 @@ test("a search of contacts stops when its client disconnects", async (t) => {
   );
   while (partsOf("gone") === 0 && !t.signal.aborted) await new Promise(setImmediate);
   socket.destroy();
-  // It takes turns with the first one, and so ends after it.
+  // This search takes turns with the first one, so it ends later.
   await list(server, user, "q=here");
   const parts = 1 + 100_000 / ROWS_PER_TURN;
   assert.equal(partsOf("here"), parts);
@@ -244,7 +244,7 @@ test("a search of contacts stops when its client disconnects", async (t) => {
   assert.ok(partsOf("gone") < parts, `${partsOf("gone")} parts of ${parts}`);
 });
 
-/** A user with so many files that no search finds. */
+/** Returns a user with this many files, none of which a search finds. */
 async function withFiles(server: TestApp, count: number): Promise<TestUser> {
   const user = await server.user();
   const made = await upload(server.url, user, new File(["x"], "first.txt"));
@@ -270,12 +270,12 @@ test("concurrent searches together scan 500 file names per turn of the event loo
   assert.equal(new Set(later.map(({ turn }) => turn)).size, later.length, "one part per turn");
 });
 
-test("pages of a search have every contact once, in both directions, while others come and go", async (t) => {
+test("pages of a search have each contact once in both directions, while contacts come and go", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const db = openFile(t, server);
   const all = Array.from({ length: 12_000 }, (_, i): Filled => {
-    // So few that most pages take several turns, and at the ends of turns, too.
+    // So few matches that most pages take several turns. Some matches are at the ends of turns.
     const isMatch = i % 1000 === 500 || [5, 6, 2005, 2006, 9994, 11_994].includes(i);
     return {
       id: idOf(2 * i + 1),

@@ -1,4 +1,5 @@
-// Files that hang detectors or fill their memory: only the first 4 KiB are inspected, and nothing is decoded.
+// Files that hang media detectors or exhaust their memory: the server inspects only the first 4 KiB, and decodes
+// nothing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { detectType, SNIFF_BYTES } from "../../src/core/files/media-types.ts";
@@ -7,7 +8,7 @@ import { commandLine, tokenOf } from "../support/command.ts";
 import { blackPng } from "../support/picture-bytes.ts";
 import { inMib, noProc, residentBytes } from "../support/usage.ts";
 
-/** The best of some tries counts, as other tests run beside. */
+/** The fastest of a few tries counts, because other tests run at the same time. */
 const BOUND_MS = 50;
 const TRIES = 20;
 
@@ -19,7 +20,7 @@ const sized = (bytes: number) => {
 };
 
 const ASF = hex("3026b275 8e66cf11 a6d900aa 0062ce6c");
-/** With the bytes after the magic number of ASF that readers skip. */
+/** The bytes after the ASF magic number are those that parsers skip. */
 const ASF_HEAD = Buffer.concat([ASF, Buffer.alloc(14)]);
 const STREAM = hex("9107dcb7 b7a9cf11 8ee600c0 0c205365");
 
@@ -27,7 +28,7 @@ function filled(head: Buffer, repeated: Buffer, bytes = SNIFF_BYTES): Buffer {
   return Buffer.concat([head, Buffer.alloc(Math.max(0, bytes - head.length), repeated)]);
 }
 
-/** Containers whose parts say that they are empty, endless, or go back: each is one on which a reader could go in circles. */
+/** Containers with empty, endless or backward-pointing parts, on which a parser could loop forever. */
 const CIRCLES: Record<string, Buffer> = {
   "ASF with an object of no size, as in CVE-2026-31808": filled(
     Buffer.concat([ASF_HEAD, Buffer.alloc(16), sized(0)]),
@@ -80,13 +81,13 @@ test("the type of a hostile file is detected within 50 ms", async (t) => {
   );
 });
 
-/** "lottapixel": a JPEG of a few bytes that says it has 64,250 by 64,250 pixels. */
+/** A "lottapixel" image: a JPEG of a few bytes that claims 64,250 by 64,250 pixels. */
 const JPEG = Buffer.concat([
   hex("ffd8 ffe0 0010 4a46494600 0101 00 0001 0001 00 00"),
   hex("ffc0 000b 08 fafa fafa 01 01 11 00"),
   hex("ffda 0008 01 01 00 00 3f 00 00 ffd9"),
 ]);
-/** A GIF of 65,535 by 65,535 pixels, in so many frames. */
+/** Returns a GIF of 65,535 by 65,535 pixels with this many frames. */
 const GIF = Buffer.concat([
   hex("474946383961 ffff ffff 80 00 00 000000 ffffff"),
   Buffer.alloc(1000 * 15, hex("2c 0000 0000 ffff ffff 00 02 02 4c01 00")),
@@ -95,7 +96,7 @@ const GIF = Buffer.concat([
 
 const MAX_GROWTH_BYTES = 200 * 1024 * 1024;
 
-test("decompression bombs are stored unchanged, and nothing decodes them", {
+test("decompression bombs are stored unchanged and never decoded", {
   skip: noProc,
 }, async (t) => {
   const command = await commandLine(t);

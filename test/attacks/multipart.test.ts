@@ -1,4 +1,4 @@
-// Forms that broke other parsers, by their advisories: each is refused quickly and leaves nothing.
+// Multipart forms from the advisories of other parsers: each is refused quickly and leaves nothing.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { eventually, storedFiles } from "../support/files-on-disk.ts";
 import { beginRequest, beginUpload, FORM_HEAD, readAnswer } from "../support/raw-socket.ts";
 import { type Answered, attack, codeOf, isRefused } from "./attack.ts";
 
-/** The limit for the slowest form. The best of some tries counts, because other tests run at the same time. */
+/** The limit for the slowest form. The fastest of a few tries counts, because other tests run at the same time. */
 const BOUND_MS = 100;
 const TRIES = 20;
 const MANY = 100_000;
@@ -21,7 +21,7 @@ const form = (...parts: string[]) => `${parts.join("")}--b--\r\n`;
 
 const named = (name: string, body = "x") => part(`Content-Disposition: form-data; name="${name}"`, body);
 
-/** A form that broke a parser, and the code of its refusal here. The boundary is "b" unless given. */
+/** A form that broke a parser, and the code that refuses it here. The boundary is "b" by default. */
 type Case = [source: string, what: string, code: string, body: string, boundary?: string];
 
 const BROKEN: Case[] = [
@@ -101,7 +101,7 @@ async function subject(
 ): Promise<{ server: TestApp; user: TestUser; unharmed(): Promise<void> }> {
   const server = await startApp(t, { userQuotaBytes: 1_000_000_000 });
   const user = await server.user();
-  // Modules that the first upload loads do not count.
+  // The first upload loads modules, so it is not measured.
   assert.equal((await upload(server.url, user, new File(["x"], "a.txt"))).status, 201);
   return {
     server,
@@ -150,7 +150,7 @@ test("forms that broke other parsers are refused within 100 ms, and leave nothin
   t.diagnostic(`${BROKEN.length} forms; the slowest, ${slowest.what}: ${slowest.ms.toFixed(1)} ms`);
 });
 
-test("headers of a part that are named like properties of objects are ignored (CVE-2026-19481)", async (t) => {
+test("part headers named like object properties are ignored (CVE-2026-19481)", async (t) => {
   const { server, user } = await subject(t);
   const type = "multipart/form-data; boundary=b";
   for (const name of ["__proto__", "constructor", "toString"]) {
@@ -166,7 +166,7 @@ test("headers of a part that are named like properties of objects are ignored (C
   }
 });
 
-test("JSON with the keys of a stored file is 415 instead of a form (CVE-2026-124289)", async (t) => {
+test("JSON with the keys of a stored file is 415, not an upload (CVE-2026-124289)", async (t) => {
   const { server, user, unharmed } = await subject(t);
   const stored = { file: true, buffer: "eA==", filename: "../../evil", fieldname: "file", mimetype: "a/b" };
   for (const fields of [stored, { file: stored }, { file: [stored] }, [stored]]) {
@@ -213,7 +213,7 @@ test("a chunked body of fields is 413 as soon as it is too large", async (t) => 
   socket.destroy();
 });
 
-test("an aborted upload that exceeds the limit leaves nothing (CVE-2026-18549, CVE-2025-24033)", async (t) => {
+test("an aborted upload over the limit leaves nothing (CVE-2026-18549, CVE-2025-24033)", async (t) => {
   const server = await startApp(t, { maxFileBytes: 100_000, userQuotaBytes: 1_000_000_000 });
   const user = await server.user();
   for (const answered of [true, false]) {

@@ -1,4 +1,4 @@
-// Path traversal (CWE-22) by forms, paths and queries, checked against the system calls that the kernel sees.
+// Path traversal (CWE-22) by forms, paths and queries. strace shows which paths the server opens.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -33,14 +33,14 @@ const UP = [
   "../parley.db/",
   "../tmp/",
 ];
-/** Names that reach for something, by each way up, once and often. */
+/** Names that point outside the folder, with each form of "..", once and repeated. */
 const NAMES = UP.flatMap((up) => [up, up.repeat(8)]).map((up) => `${up}${CANARY}`);
 const EXTENSIONS = ["", ".txt", ".js", ".svg", ".html"];
-/** Its syscalls that take a path. */
+/** The system calls that take a path. */
 const FILES = "trace=%file";
 const LARGE = 100_000;
 
-test("path traversal opens no file outside the data folder, and none by a client's name", {
+test("path traversal opens no file outside the data folder, and none named by a client", {
   skip: noStrace,
 }, async (t) => {
   const command = await commandLine(t);
@@ -56,7 +56,7 @@ test("path traversal opens no file outside the data folder, and none by a client
       ),
     });
   const get = (path: string, as?: typeof user) => attack(target, as, { method: "GET", path, headers: [] });
-  // What the code loads at its first use, it loads before.
+  // Requests each kind once, so that lazily loaded modules are not in the trace.
   for (const size of [1, LARGE]) {
     const { file_url } = JSON.parse((await upload("a.unknown", size)).body) as { file_url: string };
     assert.equal((await get(file_url.slice(command.url.length))).status, 200);

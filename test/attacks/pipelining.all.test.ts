@@ -1,4 +1,4 @@
-// Requests that follow each other on one connection without a wait for the answers (RFC 9112, section 9.3.2).
+// Pipelined requests: sent on one connection without waiting for the answers (RFC 9112, section 9.3.2).
 import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
@@ -8,7 +8,7 @@ import { eventually } from "../support/files-on-disk.ts";
 import { openSocket, readAll } from "../support/raw-socket.ts";
 
 const PIPELINED = 200;
-/** Answers that the kernel's buffers take although nobody reads them. */
+/** More answers than the kernel's buffers take while the client reads none. */
 const BUFFERED = 100;
 
 function get(path: string, { headers }: TestUser): string {
@@ -23,7 +23,7 @@ function create(username: string, { headers }: TestUser): string {
   );
 }
 
-/** How many requests of the route were handled; what was never answered counts once its connection has ended. */
+/** Returns how many requests of the route were handled. Unanswered ones count once their connection has closed. */
 async function handled(server: TestApp, admin: TestUser, route: string): Promise<number> {
   const text = await (await fetch(`${server.url}/metrics`, { headers: admin.headers })).text();
   const counts = text.matchAll(/^parley_http_requests_total\{method="GET",route="([^"]+)".*\} (\d+)$/gm);
@@ -41,7 +41,7 @@ async function startWithContacts(t: Parameters<typeof startApp>[0]): Promise<[Te
   return [server, admin];
 }
 
-/** What has come until there are so many answers, or the connection has ended. */
+/** Reads until there are this many answers, or the connection has closed. */
 async function readAnswers(socket: Socket, count: number): Promise<string> {
   let text = "";
   for await (const chunk of socket) {
@@ -62,12 +62,12 @@ for (const [path, route] of [
     socket.on("error", () => {}).pause();
     const before = process.memoryUsage().rss;
     socket.write(get(path, admin).repeat(PIPELINED));
-    // Others are answered, often enough for a server to have handled all.
+    // These requests take long enough for the server to handle all pipelined ones, if it did not make them wait.
     for (let i = 0; i < 50; i++)
       assert.equal((await fetch(`${server.url}/v1/me`, { headers: admin.headers })).status, 200);
     const grown = (process.memoryUsage().rss - before) / 1024 / 1024;
     socket.resetAndDestroy();
-    // The running answer ends with its connection.
+    // The running request ends with its connection.
     assert.ok(await eventually(async () => (await handled(server, admin, route)) > 0));
     const count = await handled(server, admin, route);
     t.diagnostic(`${count} handled, ${grown.toFixed(1)} MiB more`);
@@ -75,7 +75,7 @@ for (const [path, route] of [
   });
 }
 
-test("pipelined requests of a connection run one at a time, and are answered in order", async (t) => {
+test("pipelined requests of a connection run one at a time and are answered in order", async (t) => {
   const server = await startApp(t, { maxWaitingRequests: PIPELINED });
   const user = await server.user();
   const socket = await openSocket(server.url);
@@ -112,7 +112,7 @@ test("the body of a waiting pipelined request is read when its turn comes", asyn
   assert.match(text, /"file_size":3000000,/);
 });
 
-test("a connection with too many waiting requests is closed", async (t) => {
+test("a connection with too many queued requests is closed", async (t) => {
   const server = await startApp(t, { maxWaitingRequests: 10 });
   const user = await server.user();
   for (const [waiting, isClosed] of [
@@ -128,7 +128,7 @@ test("a connection with too many waiting requests is closed", async (t) => {
   }
 });
 
-test("the rest of the input of a closed connection is not parsed", async (t) => {
+test("input that remains after a connection closes is not parsed", async (t) => {
   const server = await startApp(t, { maxWaitingRequests: 10 });
   const user = await server.user();
   let parsed = 0;
@@ -139,11 +139,11 @@ test("the rest of the input of a closed connection is not parsed", async (t) => 
   socket.on("error", () => {});
   socket.write(get("/v1/me", user).repeat(PIPELINED));
   await readAll(socket, 5000);
-  // One runs, ten wait, and one is too many.
+  // One request runs, ten wait, and one is too many.
   assert.equal(parsed, 12);
 });
 
-test("complete pipelined requests are answered before the 400 for garbage that follows", async (t) => {
+test("complete pipelined requests are answered before the 400 for garbage after them", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const rests: Record<string, [text: string, status: string]> = {

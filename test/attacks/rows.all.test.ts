@@ -1,4 +1,4 @@
-// The rows that one token can store: at most 1 MB per second at the default rate, without deliveries of webhooks.
+// How many rows one token can store: at most 1 MB per second at the default rate, without webhook deliveries.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -10,13 +10,13 @@ const TIMES = 200;
 const DEFAULT_RATE = 500;
 const MAX_BYTES_A_SECOND = 1_000_000 - 125_000;
 
-/** Bytes of the pages in use. */
+/** Returns the size of the pages in use, in bytes. */
 function rowBytes(db: DatabaseSync): number {
   const pragma = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get()!)[0] as number;
   return (pragma("page_count") - pragma("freelist_count")) * pragma("page_size");
 }
 
-/** Text of so many characters of four bytes, another for each number. */
+/** Returns text of this many four-byte characters, different for each number. */
 function wide(characters: number, i: number): string {
   return "\u{1f600}".repeat(characters - 6) + String(i).padStart(6, "0");
 }
@@ -31,7 +31,7 @@ const large = (i: number) => ({
 
 test("one token stores less than 1 MB of rows per second at the default rate", async (t) => {
   const now = Date.UTC(2026, 0, 1);
-  // The clock stands, so what was used stays used.
+  // The clock stands still, so the rate limit does not refill.
   const server = await startApp(t, { requestsPerSecond: 1_000_000 }, { clock: () => now });
   const user = await server.user();
   const db = new DatabaseSync(join(server.config.dataFolder, "parley.db"), { readOnly: true });

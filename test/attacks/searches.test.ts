@@ -1,14 +1,14 @@
-// Searches over the texts that take longest to compare (CWE-407).
+// Searches of the texts that take longest to compare (CWE-407).
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Statement } from "../../src/db/sql.ts";
 import { startApp } from "../support/app.ts";
 import { read, send } from "../support/people.ts";
 
-/** The first 20 are read at once if they are short. */
+/** The first 20 texts are read in one turn if they are short. */
 const NOTES = 30;
 
-test("a search compares one long text per turn of the event loop, and many short ones", async (t) => {
+test("a search compares one long text per turn of the event loop, or many short ones", async (t) => {
   const server = await startApp(t);
   const { core } = server.app;
   const [long, short] = [await server.user(), await server.user()];

@@ -1,5 +1,5 @@
-// Secrets in places that others read (CWE-532, CWE-209, CWE-214): logs at their most talkative, errors, metrics, the list
-// of processes, the messages of settings.
+// Secrets where others can read them (CWE-532, CWE-209, CWE-214): logs at the most verbose level, errors, metrics, the
+// process list, error messages about settings.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { noProc } from "../support/usage.ts";
 
 const SECRET = "canary-of-links-canary-of-links-canary";
 
-/** Waits for the end of a command that cannot start, and returns all that it said. */
+/** Waits for a command that fails to start, and returns all its output. */
 async function said(command: CommandLine, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await command.run(...args);
   assert.notEqual(code, 0);
@@ -36,7 +36,7 @@ test("no secret appears in trace logs, errors, metrics or the process list", {
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    // Answers that succeed may show a secret once, on purpose.
+    // Some successful answers show a secret once, by design.
     if (!response.ok) refusals.push(text, JSON.stringify([...response.headers]));
     return text === "" || !response.ok ? {} : (JSON.parse(text) as Record<string, string>);
   };
@@ -56,7 +56,7 @@ test("no secret appears in trace logs, errors, metrics or the process list", {
   const { file_url } = (await made.json()) as { file_url: string };
   const signature = new URL(file_url).searchParams.get("signature")!;
   assert.equal((await fetch(file_url)).status, 200);
-  // Refusals of all kinds, each with something secret in it.
+  // Errors of all kinds, each for a request that contains a secret.
   await ask("POST", "/v1/contacts", `{"username":"canary-json`);
   await ask("POST", "/v1/contacts", { "canary-field": 1 });
   await ask("POST", "/v1/webhooks", { url: "https://user:canary-password@example.com/" });
@@ -78,7 +78,7 @@ test("no secret appears in trace logs, errors, metrics or the process list", {
     await fetch(`${command.url}/metrics`, { headers: { authorization: `Bearer ${admin}` } })
   ).text();
   assert.match(metrics, /parley_/);
-  // The launcher becomes the server: it is one process.
+  // The launcher replaces itself with the server, so there is one process.
   const processes = readFileSync(`/proc/${server.process.pid}/cmdline`, "utf8");
   assert.ok(processes.includes("main.ts"));
   assert.ok(await eventually(async () => server.stderr().includes("/files/att_")));
@@ -89,7 +89,7 @@ test("no secret appears in trace logs, errors, metrics or the process list", {
     for (const [where, text] of Object.entries({ log: server.stderr(), metrics, processes }))
       assert.ok(!text.includes(each), `${where} has ${each}`);
   }
-  // An answer may name what the client itself has just sent, but no secret of the server's.
+  // An answer may repeat what the client itself has just sent, but no secret of the server.
   for (const each of secrets.slice(0, -1))
     for (const text of refusals) assert.ok(!text.includes(each), `an error has ${each}: ${text}`);
   for (const each of "canary-token canary-signature canary-password canary-cookie canaryxxx".split(" "))

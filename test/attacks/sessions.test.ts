@@ -1,5 +1,5 @@
-// Sessions of browsers: forged and stolen cookies, requests from other sites (CWE-352, CWE-1275, CWE-384, CWE-613).
-// Browsers are in test/console/sign-in.test.ts.
+// Browser sessions: forged and stolen cookies, cross-site requests (CWE-352, CWE-1275, CWE-384, CWE-613). Tests in
+// browsers are in test/console/sign-in.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Seal } from "../../src/core/node/seal.ts";
@@ -28,7 +28,7 @@ async function start(server: Pick<TestApp, "url">, user: TestUser, key = KEY): P
   return cookie!;
 }
 
-/** The part that browsers send back. */
+/** Returns the part of the cookie that browsers send back. */
 const sent = (cookie: string) => cookie.split(";")[0]!;
 
 const sessionOf = (cookie: string, key = KEY): Headers => [
@@ -36,7 +36,7 @@ const sessionOf = (cookie: string, key = KEY): Headers => [
   [HEADER, key],
 ];
 
-/** The cookie that somebody makes for a text, with a key that they chose. */
+/** Forges a cookie for a text, with a key of the attacker's choice. */
 const forge = (server: TestApp, cookie: string, text: string, key = KEY) =>
   `${cookie.split("=")[0]}=${new Seal([key], server.app.core.random).seal(text, "session")}`;
 
@@ -87,7 +87,7 @@ test("the cookie is HttpOnly and SameSite=Strict, and contains no spelling of th
   assert.notEqual(sent(await start(server, user)), sent(cookie), "the same text is never encrypted alike");
   const brief = await server.user({ expiresAt: now + 60_000 });
   assert.match(await start(server, brief), /; Max-Age=60;/);
-  // Another Parley on this host does not overwrite it.
+  // Another Parley on this host does not overwrite the cookie.
   const second = await startApp(t);
   assert.notEqual((await start(second, await second.user())).split("=")[0], cookie.split("=")[0]);
 });
@@ -107,7 +107,7 @@ test("with an https PARLEY_PUBLIC_URL the cookie is Secure", async (t) => {
   );
 });
 
-test("a changed or cut cookie, or another key, is 401", async (t) => {
+test("a changed or truncated cookie, or another key, is 401", async (t) => {
   const server = await startApp(t);
   const cookie = sent(await start(server, await server.user()));
   const [name, value] = cookie.split("=") as [string, string];
@@ -152,7 +152,7 @@ test("cookies set by another server of the host do not replace a session", async
     [HEADER, KEY],
   ];
   assert.equal((JSON.parse((await get(server, "/v1/me", split)).body) as { id: string }).id, ann.id);
-  // Many of them cost no more than a few.
+  // Many such cookies cost no more than a few.
   const many = [...Array(200).fill(`${name}=x`), cookie].join("; ");
   assert.equal((await get(server, "/v1/me", sessionOf(many))).status, 401);
 });
@@ -192,7 +192,7 @@ test("a session has the scopes of its token, and ends with it", async (t) => {
     assert.equal(codeOf(refused), "invalid_token");
     assert.deepEqual(valuesOf(refused, "set-cookie"), []);
   }
-  // Its cookie can still be deleted.
+  // The cookie of an ended session can still be deleted.
   const ended = await asWeak("DELETE", "/session");
   assert.equal(ended.status, 204);
   assert.match(valuesOf(ended, "set-cookie")[0]!, /=; Max-Age=0; HttpOnly; SameSite=Strict$/);
@@ -202,7 +202,7 @@ test("a session has the scopes of its token, and ends with it", async (t) => {
   assert.equal(codeOf(await brief("GET", "/v1/me")), "invalid_token");
 });
 
-test("tokens guessed through sessions count as failures of the address", async (t) => {
+test("guessing tokens through sessions counts as failures of the address", async (t) => {
   const limits = { requestsPerSecond: 1000, failuresPerSecond: 1, failuresBurst: 5 };
   const now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, limits, { clock: () => now });
@@ -218,7 +218,7 @@ test("tokens guessed through sessions count as failures of the address", async (
   assert.equal(await statusOf(cookie), 200, "a known user is let in");
 });
 
-test("only POST /session sets a cookie, and only the session's key deletes it", async (t) => {
+test("only POST /session sets a cookie, and only the session key deletes it", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const cookie = sent(await start(server, user));
@@ -277,7 +277,7 @@ test("CORS never allows the session header or cookies", async (t) => {
       ["POST", "/session"],
       ["DELETE", "/session"],
     ] as const) {
-      // Nor by a header whose name stands for all.
+      // Nor does a wildcard allow the session header.
       const preflights = await Promise.all(
         [`authorization,${HEADER}`, `*,${HEADER.toUpperCase()} ,cookie`].map((asked) =>
           attack(server, undefined, {

@@ -1,4 +1,4 @@
-// All attacks on one server, one after the other; and it is as it was before.
+// All attacks on one server, one after another. Afterwards the server works as before.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -22,14 +22,14 @@ import { inMib, noProc } from "../support/usage.ts";
 
 const ATTACKS = { ...RESOURCES, ...PICTURES, ...SEARCHES };
 
-/** What needs nothing of the server but that it is there. */
+/** The corpora that need only a running server. */
 const CORPORA = [
   ...[fields, names, besideFiles, queries, paths, fieldNames, headers, idempotencyKeys],
   ...[bodies, values, prototypes, forms, parts, parameters, partHeaders, urlencoded],
   ...[avatars, webhooks, pictures, mediaTypes],
 ];
 
-/** In another process, for PARLEY_FUZZ_SECONDS, and at least four seconds each. */
+/** Runs the fuzzing suites in another process, for PARLEY_FUZZ_SECONDS and at least four seconds each. */
 async function fuzz(t: TestContext, target: Target): Promise<void> {
   const { NODE_TEST_CONTEXT: _, PARLEY_FUZZ_SECONDS = "120", ...env } = process.env;
   const how = ["--test", "--test-concurrency=1", "--test-reporter=./test/support/reporter.ts"];
@@ -52,7 +52,7 @@ test("under siege the server answers others, and memory returns to normal afterw
 }, async (t) => {
   const target = await Target.start(t);
   t.diagnostic(`RSS ${inMib(await target.kept())} when it has just begun`);
-  // What the code loads and keeps at its first use is no leak, nor is the room that once was for as many connections.
+  // Modules and caches that the first use loads are no leak, nor are buffers that grew for many connections.
   const first = (short: number, long: number) => (isLong ? long : Math.ceil(short / 2));
   for (const attack of Object.values(ATTACKS)) {
     await attack(target, first);

@@ -1,5 +1,5 @@
-// Clients that hold a connection with next to nothing (slowloris, CVE-2007-6750). Slow bodies are in test/http/files/uploads.test.ts
-// and test/faults/clients.test.ts, slow readers in the latter.
+// Clients that hold a connection with almost no data (slowloris, CVE-2007-6750). Slow bodies are in
+// test/http/files/uploads.test.ts and test/faults/clients.test.ts, slow readers in the latter.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -8,10 +8,10 @@ import { startApp, upload } from "../support/app.ts";
 import { beginUpload, FORM_HEAD, openSocket, readAll } from "../support/raw-socket.ts";
 
 const LIMIT_MS = 500;
-/** The server looks once a second at most. */
+/** The server checks at most once a second. */
 const PATIENCE_MS = 5000;
 
-test("an endless head is 408, however it trickles, and delays no other client (slowloris)", async (t) => {
+test("request headers that never end are 408, and delay no other client (slowloris)", async (t) => {
   const server = await startApp(t, { headersTimeoutMs: LIMIT_MS });
   const sockets = await Promise.all(Array.from({ length: 50 }, () => openSocket(server.url)));
   const answers = sockets.map((socket) => readAll(socket, PATIENCE_MS));
@@ -28,7 +28,7 @@ test("an endless head is 408, however it trickles, and delays no other client (s
   assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
 });
 
-test("a request answered 408 is not executed when its rest arrives", async (t) => {
+test("a request answered with 408 is not executed when its rest arrives", async (t) => {
   const server = await startApp(t, { headersTimeoutMs: LIMIT_MS });
   const { headers } = await server.user();
   const socket = await openSocket(server.url, true);
@@ -53,7 +53,7 @@ test("a request answered 408 is not executed when its rest arrives", async (t) =
   assert.deepEqual((contacts as { data: unknown[] }).data, []);
 });
 
-test("a body below the minimum rate is 408, even after a burst", async (t) => {
+test("a body below the minimum rate is 408, even after a fast start", async (t) => {
   const server = await startApp(t, { bodyIdleTimeoutMs: LIMIT_MS });
   const socket = await beginUpload(server.url, await server.user(), { "content-length": 90_000_000 });
   socket.write(Buffer.concat([Buffer.from(FORM_HEAD), Buffer.alloc(2 * 1024 * 1024)]));
@@ -63,7 +63,7 @@ test("a body below the minimum rate is 408, even after a burst", async (t) => {
   assert.match(answer, /^HTTP\/1\.1 408 /);
 });
 
-test("a body that arrives while the event loop is blocked is not taken for a slow one", async (t) => {
+test("a body that arrives while the event loop is blocked does not count as slow", async (t) => {
   const server = await startApp(t, { bodyIdleTimeoutMs: LIMIT_MS });
   const { headers } = await server.user();
   const socket = await openSocket(server.url);
@@ -74,7 +74,7 @@ test("a body that arrives while the event loop is blocked is not taken for a slo
   );
   const answer = readAll(socket, PATIENCE_MS);
   await sleep(LIMIT_MS / 10);
-  // The server is in this process: timers come after immediates, and sockets after timers.
+  // The server runs in this process: sockets are read after timers, and timers run after immediates.
   await setImmediate();
   socket.write(body.slice(1));
   const end = performance.now() + 2 * LIMIT_MS;

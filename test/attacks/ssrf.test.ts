@@ -1,5 +1,5 @@
-// Addresses that clients give and this service could be made to ask (CWE-918). Those of webhooks, the only ones that it does
-// ask, are in test/http/webhooks/webhooks-ssrf.test.ts.
+// URLs that clients give, and that could make the server send requests (CWE-918). The server requests only those of
+// webhooks, which are in test/http/webhooks/webhooks-ssrf.test.ts.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -28,7 +28,7 @@ test("avatar_url is stored and never fetched", async (t) => {
     assert.equal((await ask("GET", `/v1/contacts/${made.body.id}`)).status, 200);
   }
   assert.equal(((await ask("GET", "/v1/contacts")).body.data as Json[]).length, 2);
-  // With it the work of the background ends, too.
+  // Stopping the server also ends its background work.
   await server.app.stop();
   assert.equal(connections, 0);
 });

@@ -1,5 +1,5 @@
-// Request targets that this server and a proxy in front of it could read as two paths (RFC 9112, section 3.2): a rule for
-// /metrics or /v1/users must see every request that reaches them.
+// Request targets that this server and a proxy in front of it could read as different paths (RFC 9112, section 3.2): a
+// rule for /metrics or /v1/users must apply to every request that reaches them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startApp } from "../support/app.ts";

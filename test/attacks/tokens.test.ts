@@ -1,5 +1,5 @@
-// Tokens that resemble valid ones, or are read from a stolen data folder (CWE-208, CWE-312).
-// Floods of guesses are in test/http/rate-limits.test.ts.
+// Tokens that resemble valid ones, or are read from a stolen data folder (CWE-208, CWE-312). Floods of guesses are in
+// test/http/rate-limits.test.ts.
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ test("a token that only resembles a valid one is refused, even if it decodes to 
     (await attack(server, { headers: { authorization } }, { method: "GET", path: "/v1/me", headers: [] }))
       .status;
   assert.equal(await statusOf(`Bearer ${token}`), 200);
-  // 43 letters have two bits more than 32 bytes: the last may be another letter, and a decoder does not care.
+  // 43 letters hold two bits more than 32 bytes, so another last letter may decode to the same bytes.
   const last = LETTERS.indexOf(token.at(-1)!);
   const twins = [1, 2, 3].map((bits) => token.slice(0, -1) + LETTERS[last ^ bits]);
   const bytes = (text: string) => Buffer.from(text.slice(7), "base64url").toString("hex");

@@ -1,4 +1,4 @@
-// Values of a wrong type, in JSON and in forms of every operation (ASVS V15.3.5).
+// Values of the wrong type, in JSON and in forms, for every operation (ASVS V15.3.5).
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SCOPES } from "../../src/core/people/tokens.ts";
@@ -6,7 +6,7 @@ import { allOperations } from "../../src/http/routes/operations.ts";
 import { startApp } from "../support/app.ts";
 import { unknownId, unknownPath } from "./attack.ts";
 
-/** What the operations need besides the field that a test is about. */
+/** Valid values of required fields, for the requests that test another field. */
 const REQUIRED: Record<string, string> = {
   username: "ada",
   phone_number: "555",
@@ -25,7 +25,7 @@ const REQUIRED: Record<string, string> = {
 /** A value of each type. */
 const VALUES = { boolean: true, integer: 4_102_444_800 };
 
-test("fields of a wrong JSON type are 400, and in a form every value is text", async (t) => {
+test("fields of the wrong JSON type are 400, while each value of a form is text", async (t) => {
   const server = await startApp(t);
   const user = await server.user({ scopes: SCOPES });
   const tried: string[] = [];
@@ -57,7 +57,7 @@ test("fields of a wrong JSON type are 400, and in a form every value is text", a
       for (const [type, value] of Object.entries(VALUES)) {
         const where = `${name}: ${param} ${value}`;
         assert.equal(await json(value), !types.includes(type), `${where}, in JSON`);
-        // Some texts are refused for their form: "true" is no URL.
+        // Some strings are refused for another reason: "true" is no URL.
         if (types.includes(type) || types.includes("string")) {
           const isText = types.includes("string");
           assert.equal(await json(`${value}`), isText ? await form(`${value}`) : true, `${where}, quoted`);
@@ -73,7 +73,7 @@ test("fields of a wrong JSON type are 400, and in a form every value is text", a
   t.diagnostic(`${tried.length} fields`);
 });
 
-test("a form accepts booleans and numbers only as JSON spells them, and keeps text unchanged", async (t) => {
+test("a form accepts booleans and numbers only in JSON spelling, and keeps text unchanged", async (t) => {
   const server = await startApp(t);
   const user = await server.user({ scopes: SCOPES });
   const post = async (path: string, fields: Record<string, string>) => {

@@ -1,4 +1,4 @@
-// Uploads that try to exceed the quota: without Content-Length, many at once, with a used Idempotency-Key.
+// Uploads that try to exceed the quota: without Content-Length, many at once, or with a used Idempotency-Key.
 import assert from "node:assert/strict";
 import { watch } from "node:fs";
 import type { Socket } from "node:net";
@@ -17,7 +17,7 @@ const DAY_MS = 24 * 3600_000;
 const chunk = (bytes: Buffer) =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 
-/** Begins a chunked upload and sends the first bytes of its file. */
+/** Starts a chunked upload and sends the first bytes of its file. */
 async function begin(server: TestApp, who: Person, size: number, headers = {}): Promise<Socket> {
   const socket = await beginUpload(server.url, who, { "transfer-encoding": "chunked", ...headers });
   socket.write(chunk(Buffer.from(FORM_HEAD)));
@@ -34,7 +34,7 @@ async function end(socket: Socket): Promise<string> {
   return answerOf(socket);
 }
 
-/** The status of the answer, and the code of a problem. */
+/** Returns the status, and the code of a problem answer. */
 async function answerOf(socket: Socket): Promise<string> {
   const text = await readAnswer(socket);
   socket.destroy();
@@ -49,7 +49,7 @@ async function reserved(server: TestApp): Promise<number> {
   return Number(row!.bytes);
 }
 
-/** Nothing is reserved, running or stored except these files. */
+/** Asserts that these files are all that is stored, and that nothing is reserved or running. */
 async function isSettled(server: TestApp, files: number): Promise<void> {
   assert.ok(await eventually(async () => (await storedFiles(server.config)).length === files));
   assert.ok(await eventually(async () => (await reserved(server)) === 0));
@@ -61,7 +61,7 @@ onEachEngineWith(
   "a chunked upload is 507 as soon as it exceeds the quota",
   async (server) => {
     const ann = await person(server, "ann");
-    // The body does not end: only a server that counts on the way can answer.
+    // The body never ends, so only a server that counts while receiving can answer.
     assert.equal(await answerOf(await begin(server, ann, MIB + 1)), "507 quota_exceeded");
     await isSettled(server, 0);
     assert.equal(await end(await begin(server, ann, MIB)), "201");
@@ -135,7 +135,7 @@ test("large concurrent chunked uploads never exceed the quota, and at least one 
   await isSettled(server, taken);
 });
 
-test("one more concurrent upload than the limit is 429 before its body is sent", async (t) => {
+test("one concurrent upload over the limit is 429 before its body is sent", async (t) => {
   const server = await startApp(t, { uploadsPerUser: 3 });
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const underWay = () => server.app.core.uploadsUnderWay.get(ann.id) ?? 0;
@@ -174,12 +174,12 @@ test("an upload with a used Idempotency-Key writes nothing to the store", async 
   assert.equal(await used(server, ann), MIB);
   await isSettled(server, 1);
   assert.deepEqual(seen, []);
-  // The watcher notices writes.
+  // Shows that the watcher notices writes.
   assert.equal(await end(await begin(server, ann, MIB)), "201");
   assert.ok(await eventually(async () => seen.length > 0));
 });
 
-test("an upload whose Idempotency-Key expires meanwhile is 503, and a retry creates it", async (t) => {
+test("an upload whose Idempotency-Key expires meanwhile is 503, and its retry creates the file", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, {}, { clock: () => now });
   const ann = await person(server, "ann");
@@ -187,7 +187,7 @@ test("an upload whose Idempotency-Key expires meanwhile is 503, and a retry crea
   assert.equal(await end(await begin(server, ann, MIB, key)), "201");
   now += DAY_MS - 1;
   const socket = await begin(server, ann, 1000, { ...key, expect: "100-continue" });
-  // It is answered once the key was looked up.
+  // The answer comes after the key was looked up.
   assert.match(await new Promise((resolve) => socket.once("data", (data) => resolve(`${data}`))), / 100 /);
   now += 1;
   send(socket, MIB - 1000);

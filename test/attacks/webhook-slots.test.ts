@@ -1,5 +1,5 @@
-// Webhooks that connect and get no answer: they do not delay the deliveries of other users, and deleted or disabled ones
-// hold no place.
+// Webhooks whose receiver accepts connections and never answers: they do not delay deliveries of other users, and
+// deleted or disabled ones occupy no slot.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
@@ -13,7 +13,7 @@ import { hook, LIMITS, newest } from "../support/hooks.ts";
 import { add, type Person, person } from "../support/people.ts";
 import { type Receiver, receiver } from "../support/receiver.ts";
 
-/** No attempt times out while these tests run: the server aborts those that end. */
+/** So long that no attempt times out during these tests. The server aborts the attempts that end. */
 const PATIENT = { ...LIMITS, webhookTimeoutMs: 600_000 };
 
 interface Silent {
@@ -43,7 +43,7 @@ async function silentReceiver(t: TestContext): Promise<Silent> {
   return silent;
 }
 
-/** Makes so many webhooks, and asks for a test event of each. */
+/** Creates this many webhooks and requests a test event for each. */
 async function makeAndTest(server: TestApp, user: Person, to: Receiver, count: number): Promise<Json[]> {
   const made: Json[] = [];
   for (let i = 0; i < count; i++) made.push(await hook(server, user, to));
@@ -54,7 +54,7 @@ async function makeAndTest(server: TestApp, user: Person, to: Receiver, count: n
   return made;
 }
 
-test("webhooks to a silent receiver that are tested, deleted and created again delay nobody else", async (t) => {
+test("testing, deleting and recreating webhooks of a silent receiver delays no other user", async (t) => {
   const server = await startApp(t, PATIENT);
   const [mallory, ann] = [await person(server, "mallory"), await person(server, "ann")];
   const silent = await silentReceiver(t);
@@ -73,7 +73,7 @@ test("webhooks to a silent receiver that are tested, deleted and created again d
   assert.deepEqual([silent.open.size, silent.closed], [8, closed]);
 });
 
-test("a user with 80 silent webhooks holds a quarter of the places for slow ones", async (t) => {
+test("a user with 80 silent webhooks occupies at most a quarter of the slots for slow receivers", async (t) => {
   const server = await startApp(t, { ...PATIENT, maxWebhooks: 0 });
   const [mallory, ann] = [await person(server, "mallory"), await person(server, "ann")];
   const silent = await silentReceiver(t);
@@ -86,7 +86,7 @@ test("a user with 80 silent webhooks holds a quarter of the places for slow ones
   assert.deepEqual([silent.open.size, silent.closed], [8, 0]);
 });
 
-test("a user whose webhooks turn silent holds a quarter of all places", async (t) => {
+test("a user whose webhooks turn silent occupies at most a quarter of all slots", async (t) => {
   const server = await startApp(t, PATIENT);
   const [mallory, ann] = [await person(server, "mallory"), await person(server, "ann")];
   let open = 0;
@@ -106,7 +106,7 @@ test("a user whose webhooks turn silent holds a quarter of all places", async (t
   assert.equal(open, 16);
 });
 
-test("silent receivers hold half of the places at most, however many users and webhooks there are", async (t) => {
+test("silent receivers occupy at most half of the slots, however many users and webhooks they have", async (t) => {
   const server = await startApp(t, { ...LIMITS, webhookTimeoutMs: 3000 });
   let [open, most] = [0, 0];
   const silent = await receiver(t, (response) => {
@@ -158,7 +158,7 @@ test("disabling a webhook aborts its attempt, and enabling it sends the delivery
   await newest(server, ann, made!, { state: "delivered", attempts: 1 });
 });
 
-test("on PostgreSQL a webhook deleted or disabled by another node, or of an erased user, is aborted at once", async (t) => {
+test("on PostgreSQL, the attempt of a webhook is aborted when another node deletes or disables it or erases its user", async (t) => {
   const settings = { databaseUrl: await testDatabase(t), secrets: ["s".repeat(32)] };
   const start = async () => startOn(t, { ...(await testConfig(t, PATIENT)), ...settings });
   const [one, two] = [await start(), await start()];

@@ -1,4 +1,4 @@
-// Tokens that may write but not read: what they can learn nevertheless.
+// What tokens can learn that may write but not read.
 import assert from "node:assert/strict";
 import { createToken, type Scope } from "../../src/core/people/tokens.ts";
 import { sharedApp, type TestApp, type TestUser, upload } from "../support/app.ts";
@@ -7,7 +7,10 @@ import { row, type Scenario, scenarios } from "../support/scenarios.ts";
 
 const GRACE = { username: "grace", phone_number: "+1 555 0101", display_name: "Grace" };
 
-/** A user with a contact, a file and a message, and tokens of theirs that may only write, or also read. */
+/**
+ * Returns a user with a contact, a file and a message, and tokens of that user: one that may only write, one that may
+ * also read.
+ */
 async function scene(server: TestApp) {
   const owner = await server.user();
   const withScopes = async (...scopes: Scope[]): Promise<TestUser> => {
@@ -34,7 +37,7 @@ scenarios(sharedApp(), scene, [
     [
       ["/v1/contacts/<contact>", "contacts:read"],
       ["/v1/attachments/<file>", "attachments:read"],
-      // Whether it exists is not revealed either.
+      // The answer does not reveal whether it exists either.
       ["/v1/contacts/con_x", "contacts:read"],
       ["/v1/attachments/att_x", "attachments:read"],
     ] as const

@@ -10,14 +10,14 @@ import { addUser } from "../support/rows.ts";
 import { threads } from "../support/threads.ts";
 import { onEachEngine, openOnPostgres, openOnSqlite } from "./databases.ts";
 
-// Loaded now, so that it starts the threads that are noted.
+// Loaded only now, so that the threads it starts are recorded.
 const { openSqlite } = await import("../../src/db/engines/sqlite/sqlite.ts");
 
 const ids = sql<[id: string]>`SELECT id FROM users ORDER BY id`;
 const broken = sql<[id: string]>`SELECT no_function()`;
 
 onEachEngine(
-  "a background read sees every acknowledged write, and its error fails no other read",
+  "a background read sees every acknowledged write, and its failure fails no other read",
   async (db) => {
     const expected: [string][] = [];
     for (let i = 0; i < 30; i++) {
@@ -96,7 +96,7 @@ test("sqlite: background reads run after other work, and continue after their th
   assert.equal(threads.length, 2);
   if (process.platform === "linux") assert.equal((await priorities()).filter((nice) => nice > 0).length, 1);
 
-  // It may have been answered before the thread ended.
+  // The read may have been answered before the thread ended.
   const lost = db.background.allValues(ids).catch((error) => assert.equal(error.code, "unavailable"));
   await threads.at(-1)!.terminate();
   await lost;
@@ -104,7 +104,7 @@ test("sqlite: background reads run after other work, and continue after their th
   assert.equal(threads.length, 3);
 });
 
-/** The nice value of each thread of this process (proc_pid_stat(5), field 19). */
+/** Returns the nice value of each thread of this process (proc_pid_stat(5), field 19). */
 async function priorities(): Promise<number[]> {
   const tasks = await readdir("/proc/self/task");
   return Promise.all(

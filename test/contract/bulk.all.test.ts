@@ -1,4 +1,4 @@
-// A bulk of PostgreSQL leaves what the steps of the same writes leave, on both engines.
+// A bulk of PostgreSQL leaves the same rows as the steps of the single writes, on both engines.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -10,10 +10,10 @@ import { anEntry, attachment, aUser, contact, message, messageId } from "../supp
 import { openOnPostgres, openOnSqlite } from "./databases.ts";
 import { dump } from "./dump.ts";
 
-/** A write by its name; returns its result, or the code of its error. */
+/** Runs a write by its name. Returns its result, or the code of its error. */
 type Do = (name: SingleName | "runIdempotent", input: unknown) => Promise<unknown>;
 
-/** The same write without its bulk. */
+/** Runs the steps of a write instead of its bulk. */
 function inSteps({ name, input }: { name: SingleName; input: unknown }): Write<unknown> {
   return getWrite(name)(input);
 }
@@ -29,7 +29,7 @@ const bySteps =
 
 const PEOPLE = ["a", "b", "c"] as const;
 const person = fc.constantFrom("a", "b", "a", "b", "c");
-/** What happens, by numbers and names that each run makes its own. */
+/** An action. Each run turns its numbers into names and ids. */
 const act = fc.oneof(
   fc.record({
     kind: fc.constant("add" as const),
@@ -79,10 +79,10 @@ const act = fc.oneof(
 );
 type Act = typeof act extends fc.Arbitrary<infer A> ? A : never;
 
-/** The contacts that everybody begins with have the first number. */
+/** Number 1 is the contact that each user starts with. */
 let numbers = 1;
 
-/** The write of an act in run `run`, whose last message is `last`. */
+/** Returns the write of an action in a run; `last` is the last message sent. */
 function toWrite(
   each: Act,
   run: number,
@@ -92,7 +92,7 @@ function toWrite(
   const who = nameOf(each.who);
   const shared = `cnv_${nameOf("a")}_1`;
   const number = ++numbers;
-  // No two acts have the same id, also those of a clock that is behind.
+  // No two messages have the same id, even if the clock is set back.
   const idAt = (at: number) => messageId(at).replace(/.$/, String(number % 10));
   const back = (count: number) => sent.at(-1 - count) ?? messageId(number);
   switch (each.kind) {

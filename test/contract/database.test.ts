@@ -1,4 +1,4 @@
-// The rules that every database keeps.
+// The rules for every database.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ onEachEngine("erasing a user during their own writes leaves no row", async (db) 
       entry: anEntry(),
     });
     const [result] = await Promise.allSettled([erased, ...writes]);
-    // Crossed too often, it is refused whole.
+    // After too many conflicts the whole erasure is refused.
     if (result!.status === "rejected") continue;
     erasings++;
     for (const table of ["members WHERE user_id", "contacts WHERE owner_id"]) {
@@ -63,14 +63,14 @@ onEachEngine("erasing a user during their own writes leaves no row", async (db) 
 });
 
 onEachEngine(
-  "a write that fails halfway is rolled back, and other writes of its transaction are kept",
+  "a write that fails halfway is rolled back, and others in its transaction are kept",
   async (db) => {
     await withUsers(db);
     const entry = anEntry();
     await db.write("createUser", aUser("c", { entry }));
     const results = await Promise.allSettled([
       db.write("createContact", contact("a", 1)),
-      // The user and the conversation are made before the id of the entry turns out to be taken.
+      // The user and the conversation are inserted before the id of the audit entry conflicts.
       db.write("createUser", aUser("d", { entry })),
       db.write("createContact", contact("a", 2)),
     ]);
@@ -103,7 +103,7 @@ onEachEngine("usernames are unique by key, and the first user is created only on
   assert.equal(await db.write("deleteTokens", revoked), 0);
 });
 
-/** Of "blob-1", by the user "a". */
+/** Adds a tombstone of "blob-1", by user "a". */
 async function leaveTombstone(db: Database): Promise<void> {
   await db.write("createAttachment", attachment("a", 1));
   const gone = { userId: "a", id: "att_0001", deletedAt: 1, limit: 250, expected: null, entry: anEntry() };
@@ -124,7 +124,7 @@ onEachEngine("no tombstone is listed while a hold is active", async (db) => {
   assert.deepEqual(await listTombstones(db, 3999, 10), ["blob-1"]);
 });
 
-onEachEngine("an expired hold holds nothing, cannot be renewed, and renewing says so", async (db) => {
+onEachEngine("an expired hold protects nothing, and renewing it fails", async (db) => {
   await addUser(db, "a");
   await leaveTombstone(db);
   await db.write("placeHold", { name: "one", now: 1000, until: 2000 });
@@ -137,7 +137,7 @@ onEachEngine("an expired hold holds nothing, cannot be renewed, and renewing say
   assert.equal(await db.write("dropHold", { name: "two", now: 2000 }), false, "it was cleared away");
 });
 
-test("sqlite: a write still queued when the fuse blows is refused", async (t) => {
+test("sqlite: a write still queued when a sync fails is refused", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "parley-database-"));
   const fuse = createFuse(() => {});
   const db = openSqlite(join(folder, "parley.db"), fuse);

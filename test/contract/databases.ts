@@ -17,7 +17,7 @@ import {
   testDatabase,
 } from "../support/engines/postgres.ts";
 
-/** An empty database in a folder that goes with the test. */
+/** Opens an empty database in a folder that is removed after the test. */
 export async function openOnSqlite(t: TestContext): Promise<Database> {
   const folder = await mkdtemp(join(tmpdir(), "parley-database-"));
   const db = openSqlite(join(folder, "parley.db"), createFuse(assert.ifError));
@@ -28,7 +28,7 @@ export async function openOnSqlite(t: TestContext): Promise<Database> {
   return db;
 }
 
-/** The same, for what is asked of the engine itself. */
+/** Opens the same without Parley's layer, for questions to the engine itself. */
 export async function openPlainSqlite(t: TestContext): Promise<DatabaseSync> {
   const folder = await mkdtemp(join(tmpdir(), "parley-plans-"));
   const path = join(folder, "parley.db");
@@ -56,14 +56,14 @@ const types: pg.CustomTypesConfig = {
 let debian: Promise<PostgresServer> | undefined;
 after(async () => (await debian)?.remove());
 
-/** Of the server of this run, or of Debian's, which is started once for a file of tests. */
+/** Creates a database on the server of this run, or on Debian's PostgreSQL, which starts once per test file. */
 async function databaseOf(t: TestContext, source: PostgresSource): Promise<string> {
   if (source === "bundled") return testDatabase(t);
   debian ??= startPostgres({ source });
   return emptyDatabase(t, (await debian).url);
 }
 
-/** The same, for what is asked of the engine itself; it plans as for the service. */
+/** Opens the same without Parley's layer, with the service's planner settings. */
 export async function openPlainPostgres(
   t: TestContext,
   source: PostgresSource = "bundled",
@@ -71,7 +71,7 @@ export async function openPlainPostgres(
   const url = await databaseOf(t, source);
   await (await openPostgres(url)).close();
   const client = new pg.Client({ connectionString: url, types });
-  // Its database goes before it does.
+  // The database is dropped before this client ends.
   client.on("error", () => {});
   await client.connect();
   t.after(() => client.end());
@@ -84,7 +84,7 @@ async function openTwiceOnSqlite(t: TestContext): Promise<[Database, Database]> 
   return [db, db];
 }
 
-/** Opens one database by two nodes. */
+/** Opens one database as two nodes. */
 export async function openTwiceOnPostgres(t: TestContext): Promise<[Database, Database]> {
   const url = await testDatabase(t);
   const nodes: [Database, Database] = [await openPostgres(url), await openPostgres(url)];
@@ -98,7 +98,7 @@ export function onEachEngine(title: string, run: (db: Database, t: TestContext) 
   test(`postgres: ${title}`, async (t) => run(await openOnPostgres(t), t));
 }
 
-/** Runs a test on two nodes of each engine: with SQLite they are the same. */
+/** Runs a test on two nodes of each engine. SQLite has one node, which is both. */
 export function onTwoNodes(
   title: string,
   run: (nodes: [Database, Database], t: TestContext) => Promise<void>,

@@ -2,7 +2,7 @@ import type { Database } from "../../src/db/database.ts";
 import { TABLES } from "../../src/db/queries/upkeep/tables.ts";
 import { raw, type Statement } from "../../src/db/sql.ts";
 
-/** All rows, with bodies in the place of their numbers, which depend on what was tried. */
+/** Returns all rows, with message bodies in place of their numbers, which differ after a failed attempt. */
 export async function dump(db: Database): Promise<Record<string, unknown[]>> {
   while ((await db.write("numberEvents", { limit: 1000 })) > 0);
   const rows: Record<string, unknown[]> = {};
@@ -11,7 +11,7 @@ export async function dump(db: Database): Promise<Record<string, unknown[]>> {
     rows[name] = (await db.all<object>(raw(`SELECT * FROM ${name}`) as Statement<object>))
       .map((row) =>
         Object.entries(row)
-          // The events of one change come in any order.
+          // The events of one change are in no fixed order.
           .filter(([column]) => column !== "body_id" && !(name === "events" && column === "position"))
           .map(([column, value]) => {
             const shown = value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value;

@@ -1,4 +1,4 @@
-// The two engines beside each other: whatever texts hold, they give the same pages, cursors, orders and errors.
+// Compares the two engines: for any text they return the same pages, cursors, orders and errors.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -38,7 +38,7 @@ async function openBoth(t: TestContext): Promise<[Database, Database]> {
   return both;
 }
 
-/** Characters that mean something to SQL, to LIKE, to a driver or to a collation. */
+/** Characters that are special in SQL, LIKE, a driver or a collation. */
 const ODD = [
   ..."?%_'\"\\$:;,.-~{}[]()aAbBzZ019 ",
   ..."äÄßẞİıſKéÅøÿжΩς",
@@ -62,7 +62,7 @@ const text = fc.array(fc.constantFrom(...ODD), { minLength: 1, maxLength: 8 }).m
 const phone = fc.string({ unit: fc.constantFrom(..."0123456789+-() "), minLength: 3, maxLength: 8 });
 const people = fc.array(fc.record({ username: text, display: text, phone }), { minLength: 1, maxLength: 12 });
 
-/** What both give, which must be one and the same: a value, or the code and the members of an error. */
+/** Returns what both databases return, which must be equal: a value, or the code and the members of an error. */
 async function same<T>(both: readonly Database[], ask: (db: Database) => Promise<T>): Promise<T> {
   const [here, there] = await Promise.all(
     both.map((db) =>
@@ -91,11 +91,11 @@ function filters(person: { username: string; display: string; phone: string }): 
 
 let owners = 0;
 
-/** Ids whose order is not that in which they are made. */
+/** Returns ids whose order is not the order of creation. */
 const idOf = (kind: string, owner: string, i: number) =>
   `${kind}_${owner}_${String((i * 7) % 100).padStart(3, "0")}`;
 
-test("contacts of odd names: the same pages, cursors, orders and errors on both engines", async (t) => {
+test("both engines return the same pages, cursors, orders and errors for contacts with odd names", async (t) => {
   const both = await openBoth(t);
   const property = fc.asyncProperty(
     people,
@@ -149,7 +149,7 @@ test("contacts of odd names: the same pages, cursors, orders and errors on both 
   await holds(property, 60);
 });
 
-test("files of odd names and bytes, and users of odd names: the same on both engines", async (t) => {
+test("both engines return the same for files with odd names and bytes, and for users with odd names", async (t) => {
   const both = await openBoth(t);
   const bytes = fc.uint8Array({ maxLength: 300 });
   const property = fc.asyncProperty(text, text, bytes, async (name, filename, content) => {

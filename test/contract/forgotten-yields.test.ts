@@ -1,4 +1,4 @@
-// A call of a generator does nothing by itself: in the writes each must be handed to `yield*`, or returned.
+// Calling a generator does nothing by itself: a write must pass each one to `yield*` or return it.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ type Node = Modules[number]["ast"];
 type Named = Node & { name?: string };
 type Parents = readonly Node[];
 
-/** The name by which a function is called, also one that is declared by `write(…)`; undefined: it has none. */
+/** Returns the name by which a function is called, also if `write(…)` declares it; undefined if it has none. */
 function nameOf(node: Node, parents: Parents): string | undefined {
   if (node.type === "FunctionDeclaration") return (node.id as Named).name;
   const declared = parents.find((parent) => parent.type !== "CallExpression");
@@ -26,7 +26,7 @@ const isGenerator = (node: Node) =>
 
 const calledName = (node: Node) => (node.type === "CallExpression" ? (node.callee as Named).name : undefined);
 
-/** Whether the value of the node is handed to `yield*` or returned, maybe by a condition or a function with a name. */
+/** Reports whether the node's value is passed to `yield*` or returned, also through a condition or a named function. */
 function isHandedOn(node: Node, parents: Parents): boolean {
   const [parent, ...more] = parents;
   if (parent?.type === "YieldExpression") return parent.delegate === true;
@@ -38,7 +38,7 @@ function isHandedOn(node: Node, parents: Parents): boolean {
   return parent?.type === "ConditionalExpression" && parent.test !== node && isHandedOn(parent, more);
 }
 
-/** Names of generators, and of functions that return a call of one. */
+/** Returns the names of generators, and of functions that return a call of one. */
 function generatorNames(modules: Modules): Set<string> {
   const names = new Set<string>();
   for (let before = -1; before < names.size; ) {
@@ -58,7 +58,10 @@ function generatorNames(modules: Modules): Set<string> {
   return names;
 }
 
-/** Places at which a generator is called and dropped, or statements are yielded without the functions of write.ts. */
+/**
+ * Returns the places where a generator is called and dropped, or statements are yielded without the functions of
+ * write.ts.
+ */
 function forgotten(sources: Record<string, string>): string[] {
   const modules = readModules(new Map(Object.entries(sources)));
   const names = generatorNames(modules);
@@ -76,7 +79,7 @@ function forgotten(sources: Record<string, string>): string[] {
   });
 }
 
-test("every part of a write is handed to `yield*`", () => {
+test("every generator called in a write is passed to `yield*`", () => {
   const paths = readdirSync(join(ROOT, "src/db"), { recursive: true, encoding: "utf8" })
     .map((path) => `src/db/${path}`)
     .filter((path) => path.endsWith(".ts") && !path.includes("/engines/"));

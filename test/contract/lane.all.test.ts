@@ -1,4 +1,4 @@
-// Writes that wait for one transaction are committed in the next, together: each still gets what it would get alone.
+// Writes that arrive during a transaction share the next one. Each still gets the result that it would get alone.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,7 @@ import { openOnPostgres, openOnSqlite, openTwiceOnPostgres } from "./databases.t
 import { dump } from "./dump.ts";
 import { add, meet, SHARED, seenBy, send } from "./messages/talk.ts";
 
-/** The first of many writes at once has a transaction to itself; the others wait for it and share the next. */
+/** Starts writes at once: the first has a transaction to itself, the others wait and share the next one. */
 async function together(db: Database, writes: readonly (() => Promise<unknown>)[]): Promise<unknown[]> {
   await addUser(db, "first");
   const first = db.write("createContact", contact("first", 1));
@@ -24,7 +24,7 @@ async function together(db: Database, writes: readonly (() => Promise<unknown>)[
   return settled.map((each) => (each.status === "fulfilled" ? each.value : each.reason));
 }
 
-/** Creates of contacts of one owner, by their numbers. */
+/** Creates contacts of one owner, by their numbers. */
 const creates = (db: Database, owner: string, numbers: readonly number[]) =>
   numbers.map((number) => () => db.write("createContact", contact(owner, number)));
 
@@ -35,7 +35,7 @@ const GROUP = "cnv_grp";
 
 const upTo = (length: number) => Array.from({ length }, (_, i) => i + 1);
 
-test("many writes of one owner share a few transactions", async (t) => {
+test("many concurrent writes of one owner share a few transactions", async (t) => {
   const db = await openOnPostgres(t);
   await addUser(db, "a");
   await together(db, creates(db, "a", upTo(150)));
@@ -45,7 +45,7 @@ test("many writes of one owner share a few transactions", async (t) => {
   assert.equal(await count(db, "outbox WHERE recipient_id = 'a'"), 150);
 });
 
-test("of two contacts with one name in a transaction one is created, and the others around them", async (t) => {
+test("of two contacts with one name in a shared transaction one is created, and other writes succeed", async (t) => {
   const db = await openOnPostgres(t);
   await addUser(db, "a");
   const twice = { ...contact("a", 2), usernameKey: "name 1" };
@@ -60,7 +60,7 @@ test("of two contacts with one name in a transaction one is created, and the oth
   assert.equal(await count(db, "contacts WHERE owner_id = 'a'"), 19);
 });
 
-test("two users who add each other in a transaction share a conversation", async (t) => {
+test("two users who add each other in one transaction share a conversation", async (t) => {
   const db = await openOnPostgres(t);
   for (const name of ["a", "b"]) await addUser(db, name);
   const [one, other] = await together(db, [
@@ -74,7 +74,7 @@ test("two users who add each other in a transaction share a conversation", async
   assert.equal(await count(db, "contacts WHERE peer_id IS NOT NULL"), 2);
 });
 
-test("of two requests with one Idempotency-Key in a transaction one is done, and both get its result", async (t) => {
+test("of two requests with one Idempotency-Key in one transaction one is executed, and both get its result", async (t) => {
   const db = await openOnPostgres(t);
   await addUser(db, "a");
   const request = {
@@ -93,7 +93,7 @@ test("of two requests with one Idempotency-Key in a transaction one is done, and
   assert.equal(await count(db, "idempotency"), 1);
 });
 
-test("messages to one conversation in a transaction are all there, in their order", async (t) => {
+test("messages to one conversation in one transaction are all stored, in order", async (t) => {
   const db = await openOnPostgres(t);
   await meet(db);
   const sent = await together(
@@ -109,7 +109,7 @@ test("messages to one conversation in a transaction are all there, in their orde
   assert.deepEqual(await seenBy(db, "a"), upTo(30));
   const { last_id } = (await db.get(sql<{ last_id: string }>`SELECT last_id FROM conversations`))!;
   assert.equal(last_id, messageId(30));
-  // Notes by their id and without one in the same transaction are one conversation, too.
+  // Notes with and without their conversation id, in one transaction, are one conversation, too.
   const notes = [null, "cnv_a_notes"].map(
     (to, i) => () => db.write("createMessage", message("a", 31 + i, to as string)),
   );
@@ -117,7 +117,7 @@ test("messages to one conversation in a transaction are all there, in their orde
   assert.equal((await seenBy(db, "a", "cnv_a_notes")).length, 2);
 });
 
-test("messages of a transaction leave what they leave one after the other", async (t) => {
+test("messages in one transaction leave the same rows as messages one after another", async (t) => {
   const [sqlite, postgres] = [await openOnSqlite(t), await openOnPostgres(t)];
   const both = async (name: WriteName, input: unknown) => {
     for (const db of [sqlite, postgres]) await db.write(name, input as never);
@@ -159,7 +159,7 @@ test("messages of a transaction leave what they leave one after the other", asyn
         await both("setBlock", { ...blocked, blockedAt: on ? 1_800_000_000_000 + last : null });
       }
       const before = await count(postgres, "(SELECT DISTINCT xmin::text FROM messages) AS x");
-      // One with a file is a statement of its own, between those before and after it.
+      // A message with a file is a separate statement, between the messages before and after it.
       const isInOrder = all.some(({ hasFile }) => hasFile);
       const writes = all.map(({ who, to, hasFile, place }) => {
         const number = ++last;
@@ -186,7 +186,7 @@ test("messages of a transaction leave what they leave one after the other", asyn
   );
 });
 
-test("a write that the database refuses fails alone, and the others of its transaction are done", async (t) => {
+test("a write that the database refuses fails alone, and others in its transaction succeed", async (t) => {
   const db = await openOnPostgres(t);
   await addUser(db, "a");
   await db.write("createContact", contact("a", 1));
@@ -203,14 +203,14 @@ test("a write that the database refuses fails alone, and the others of its trans
   assert.equal(await count(db, "contacts WHERE owner_id = 'a'"), 4);
 });
 
-test("a write that waits for a lock does not keep the others of its transaction waiting", async (t) => {
+test("a write that waits for a lock does not delay others", async (t) => {
   const url = await testDatabase(t);
   const db = await openPostgres(url);
   t.after(() => db.close());
   await meet(db);
   await db.write("createMessage", message("a", 1, SHARED));
   const client = new pg.Client(url);
-  // Its database goes before it does.
+  // The database is dropped before this client ends.
   client.on("error", () => {});
   await client.connect();
   t.after(() => client.end());
@@ -226,7 +226,7 @@ test("a write that waits for a lock does not keep the others of its transaction 
   assert.deepEqual(await seenBy(db, "b"), [1, 2]);
 });
 
-test("two nodes that create at once for one owner lose nothing and do nothing twice", async (t) => {
+test("two nodes that create contacts of one owner at once lose none and create none twice", async (t) => {
   const nodes = await openTwiceOnPostgres(t);
   await addUser(nodes[0], "a");
   await Promise.all(
@@ -236,13 +236,13 @@ test("two nodes that create at once for one owner lose nothing and do nothing tw
   assert.equal(await count(nodes[0], "outbox WHERE recipient_id = 'a'"), 120);
 });
 
-test("a send waits for the lock of another node that sends to the conversation, and others do not", async (t) => {
+test("a send waits for another node's lock on its conversation, sends to other conversations do not", async (t) => {
   const url = await testDatabase(t);
   const db = await openPostgres(url);
   t.after(() => db.close());
   await meet(db);
   const other = new pg.Client(url);
-  // Its database goes before it does.
+  // The database is dropped before this client ends.
   other.on("error", () => {});
   await other.connect();
   t.after(() => other.end());
@@ -257,7 +257,7 @@ test("a send waits for the lock of another node that sends to the conversation, 
   assert.deepEqual(await seenBy(db, "b"), [1]);
 });
 
-test("two nodes that send at once to one conversation are all answered", async (t) => {
+test("concurrent sends from two nodes to one conversation are all answered", async (t) => {
   const nodes = await openTwiceOnPostgres(t);
   await meet(nodes[0]);
   await Promise.all(
@@ -268,7 +268,7 @@ test("two nodes that send at once to one conversation are all answered", async (
   assert.equal(await count(nodes[0], `messages WHERE conversation_id = '${SHARED}'`), 100);
 });
 
-test("a write that waited five seconds behind a frozen database is refused and not done", async (t) => {
+test("a write that waited five seconds for a frozen database is refused and not executed", async (t) => {
   const proxy = await startProxy(t, await testDatabase(t));
   const db = await openPostgres(proxy.url);
   t.after(() => db.close());
@@ -281,11 +281,11 @@ test("a write that waited five seconds behind a frozen database is refused and n
   proxy.stall(false);
   await Promise.all([first, refused]);
   assert.equal(await count(db, "contacts WHERE owner_id = 'a'"), 0);
-  // The lane goes on.
+  // Later writes succeed.
   await add(db, "a", "later");
 });
 
-test("when the answer to a common COMMIT is lost, each of its writes is answered by what became of it", async (t) => {
+test("when the reply to a shared COMMIT is lost, each write gets its actual outcome", async (t) => {
   const proxy = await startProxy(t, await testDatabase(t));
   const db = await openPostgres(proxy.url);
   t.after(() => db.close());
@@ -322,7 +322,7 @@ test("when the answer to a common COMMIT is lost, each of its writes is answered
         assert.ok(!(each.value as { replayed?: boolean }).replayed, cut);
       } else assert.equal((each as PromiseRejectedResult).reason.code, "unavailable", cut);
     }
-    // The lane goes on.
+    // Later writes succeed.
     await add(db, "b", `later ${cut}`);
   }
 });

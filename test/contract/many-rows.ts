@@ -1,13 +1,13 @@
-// A PostgreSQL with many rows, of which a planner knows much, nothing or the wrong.
+// A PostgreSQL with many rows, about which the planner has good, no or wrong statistics.
 import { type TestContext, test } from "node:test";
 import type { Client } from "pg";
 import { noPostgres, type PostgresSource } from "../support/engines/postgres.ts";
 import { openPlainPostgres } from "./databases.ts";
 
-/** Of most tables. */
+/** Rows in most tables. */
 export const ROWS = 100_000;
 
-/** Most rows are one owner's, as a planner would rather not have it; one phone number in ten is the same. */
+/** A hard case for a planner: most rows belong to one owner, and one phone number in ten is the same. */
 const FILL = [
   `INSERT INTO contacts (owner_id, id, username_key, phone_digits, search_key, conversation_id, blocked_at, version, body)
    SELECT CASE WHEN n % 6 = 0 THEN 'usr_y' ELSE 'usr_x' END, 'con_' || lpad(n::text, 8, '0'), 'name ' || n,
@@ -67,14 +67,14 @@ const FILL = [
      CASE WHEN n % 200 > 0 THEN 'att_' || lpad(n::text, 8, '0') END, 1, 1 + n FROM generate_series(1, ${ROWS}) n`,
 ];
 
-/** What the planner knows: nothing, that the tables are empty, or what the server finds out before long. */
+/** The planner's statistics: none, those of empty tables, or those that the server soon collects. */
 type Statistics = "no statistics" | "statistics of empty tables" | "statistics";
 const CASES: readonly [PostgresSource, Statistics][] = [
   ["bundled", "statistics"],
   ["debian", "statistics of empty tables"],
 ];
 
-/** Fills the tables, which the server itself does not analyze. */
+/** Fills the tables. The server itself does not analyze them. */
 export async function fill(
   client: Client,
   statistics: Statistics,
@@ -89,7 +89,7 @@ export async function fill(
   if (statistics === "statistics") await client.query("VACUUM ANALYZE");
 }
 
-/** Runs a test of plans on tables that it fills by `fillTables`. */
+/** Runs a test of plans on tables that `fillTables` fills. */
 export function plansTest(
   name: string,
   run: (

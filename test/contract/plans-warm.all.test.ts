@@ -1,4 +1,4 @@
-// How PostgreSQL executes all that a server asks it for, among rows that it knows nothing of.
+// How PostgreSQL executes every statement of a server, in tables without statistics.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
@@ -15,11 +15,11 @@ import { anEntry, aUser } from "../support/rows.ts";
 import { isLong } from "../support/scale.ts";
 import { fill, ROWS } from "./many-rows.ts";
 
-/** They have one row at most, one for each backup in progress, or one for each secret of a move. */
+/** Tables with at most one row, or one for each running backup or each secret of a move. */
 const SMALL = new Set([
   ...["event_positions", "revocations", "schema_version", "reindexing", "holds", "carried_secrets"],
 ]);
-/** Rows that one part of a statement may read. */
+/** How many rows one node of a plan may read. */
 const MAX_READ = ROWS / 10;
 
 function nodesOf(plan: PlanNode): PlanNode[] {
@@ -45,7 +45,7 @@ function checkPlan({ Plan, JIT, ...query }: Explained): void {
   }
 }
 
-/** Notes the names of the writes that are done from now on. */
+/** Records the names of the writes that run from now on. */
 function noteWrites(t: TestContext): Set<string> {
   const done = new Set<string>();
   const all: Record<string, (input: never) => unknown> = writes;
@@ -62,7 +62,7 @@ function noteWrites(t: TestContext): Set<string> {
   return done;
 }
 
-/** What a server does on timers that no test waits for, and what others ask of it rarely. */
+/** Runs the writes of timers that no test waits for, and rare writes of other commands. */
 async function doRareWrites(db: Database, userId: string): Promise<void> {
   const [now, limit] = [2, 250];
   const hold = { name: "hold", now, until: 9 };
@@ -98,7 +98,7 @@ for (const source of SOURCES) {
     const { url, explained } = await startExplained(t, source);
     const done = noteWrites(t);
     const settings = { databaseUrl: url, secrets: ["s".repeat(32)] };
-    // Of two nodes the first sends to webhooks, also on this machine, which the acceptance suite would not have.
+    // The first of two nodes sends webhooks, also to this machine, which the acceptance suite's node may not.
     const sender = await startOn(t, { ...(await testConfig(t, LIMITS)), ...settings });
     const client = new pg.Client({ connectionString: url });
     await client.connect();

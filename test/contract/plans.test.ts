@@ -23,7 +23,7 @@ import { memberQueries } from "./groups/member-queries.ts";
 import { type ContactIndex, contactQueries } from "./people/contact-queries.ts";
 import { lookups, searchQueries } from "./search/search-queries.ts";
 
-/** How SQLite reads contacts from each index, one range of it. */
+/** How SQLite reads one range of each index of contacts. */
 const CONTACT_STEPS: Record<ContactIndex, RegExp> = {
   primary: /^SEARCH c USING PRIMARY KEY \(owner_id=\?(?: AND id[<>]\?)+\)$/,
   username: /^SEARCH c USING INDEX contacts_by_username \(owner_id=\? AND username_key=\?\)$/,
@@ -31,7 +31,7 @@ const CONTACT_STEPS: Record<ContactIndex, RegExp> = {
     /^SEARCH c USING (?:COVERING )?INDEX contacts_by_phone \(owner_id=\? AND \(phone_digits,id\)>\(\?,\?\) AND \(phone_digits,id\)<\(\?,\?\)\)$/,
   blocked: /^SEARCH c USING INDEX contacts_blocked \(owner_id=\?(?: AND <expr>[<>]\?)+\)$/,
 };
-/** The subquery that tells when a contact was last seen. */
+/** The subquery that finds when a contact was last seen. */
 const LAST_SEEN = ["CORRELATED SCALAR SUBQUERY 1", "SEARCH a USING PRIMARY KEY (user_id=?)"];
 
 function planOf(db: DatabaseSync, { sql, params }: Statement): string[] {
@@ -60,7 +60,7 @@ test("every contact list reads one range of the index of its filter, with and wi
   }
 });
 
-test("every other page is one range of an index: no scan of a table, no sort, no offset", async (t) => {
+test("every other page reads one range of an index: no table scan, no sort, no offset", async (t) => {
   const db = await openPlainSqlite(t);
   const statements: Statement[] = [];
   for (const newer of [false, true]) {
@@ -84,7 +84,7 @@ test("every other page is one range of an index: no scan of a table, no sort, no
     for (const step of steps)
       assert.match(
         step,
-        // A departure is looked up by its key, for each grant.
+        // Each grant's departure is found by its key.
         /^(?:SEARCH \w+ USING (?:COVERING )?(?:INDEX|PRIMARY KEY)|(?:CORRELATED )?SCALAR SUBQUERY)/,
         `${statement.sql}: ${step}`,
       );
@@ -93,7 +93,7 @@ test("every other page is one range of an index: no scan of a table, no sort, no
   t.diagnostic(`${statements.length} statements, each a search by an index`);
 });
 
-test("the reactions of a page are read by the key of each message, in their order", async (t) => {
+test("the reactions of a page are found by the key of each message, in order", async (t) => {
   const db = await openPlainSqlite(t);
   for (const reader of [null, "usr_x"]) {
     const steps = planOf(db, reactionsQuery(["msg_x", "msg_y"], reader));
@@ -114,7 +114,7 @@ test("a search reads one range of each conversation, with and without statistics
   }
 });
 
-test("who is typing, and who sees that, is found by the keys of members", async (t) => {
+test("typists, and who sees them, are found by the keys of members", async (t) => {
   const db = await openPlainSqlite(t);
   const typists = ["usr_x", "usr_y", "usr_z"].map((user_id) => ({ conversation_id: "cnv_x", user_id }));
   for (const query of [seatedQuery(typists), typingAudienceQuery(typists)]) {
@@ -157,7 +157,7 @@ test("an inbox reads one range of the index of its filter, with and without stat
   }
 });
 
-test("what rendering an event asks of members is looked up by their keys", async (t) => {
+test("the members that rendering an event needs are found by their keys", async (t) => {
   const db = await openPlainSqlite(t);
   for (const prepare of ["", "ANALYZE"]) {
     db.exec(prepare);
@@ -177,7 +177,7 @@ test("what rendering an event asks of members is looked up by their keys", async
   }
 });
 
-test("a search reads its conversations alone, by keys and ranges of ids, and its index by words", async (t) => {
+test("a search reads only its conversations, by keys and ranges of ids, and its index by words", async (t) => {
   const db = await openPlainSqlite(t);
   const message =
     db.prepare(`INSERT INTO messages (conversation_id, id, sender_id, type, body_id, has_files, created_at, version)
@@ -186,7 +186,7 @@ test("a search reads its conversations alone, by keys and ranges of ids, and its
   for (const prepare of ["", "ANALYZE"]) {
     db.exec(prepare);
     for (const statement of await searchQueries()) {
-      // The sizes of a portion of texts are added up in the order of the page.
+      // A window function sums the sizes of a batch of texts in the order of the page.
       const isPortion = statement.sql.includes(" OVER ");
       const ofPortion = /^(?:CO-ROUTINE|SCAN s$|SCAN \(subquery-\d+\)|USE TEMP B-TREE FOR ORDER BY)/;
       const steps = planOf(db, statement).filter((step) => !(isPortion && ofPortion.test(step)));
@@ -217,7 +217,7 @@ const INBOX_INDEXES = [
   ["archived", "places_archived"],
 ] as const;
 
-/** Everything else is looked up by keys; the messages counted, `u`, are a range of at most 100. */
+/** All other rows are found by keys. The counted messages, `u`, are a range of at most 100. */
 function checkInbox([first, ...steps]: string[], range: string): void {
   assert.equal(first, range);
   for (const step of steps)

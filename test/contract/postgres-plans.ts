@@ -1,7 +1,7 @@
 import type { Client } from "pg";
 import type { Statement, Value } from "../../src/db/sql.ts";
 
-/** With `$1`, as PostgreSQL wants parameters. */
+/** Replaces each `?` by `$1` and so on, the parameters of PostgreSQL. */
 export function numbered(sql: string): string {
   let number = 0;
   return sql.replaceAll("?", () => `$${++number}`);
@@ -13,7 +13,10 @@ function literal(value: Value): string {
   return value instanceof Uint8Array ? "''" : `'${value}'`;
 }
 
-/** The plans of each statement: as it is planned first, for its parameters, and after five times maybe, for any. */
+/**
+ * Yields the plans of each statement: the first plan, for its parameters, and the generic one that PostgreSQL may use
+ * after five executions.
+ */
 export async function* plansOf<S extends Statement>(
   client: Client,
   statements: readonly S[],

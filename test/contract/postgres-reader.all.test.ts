@@ -1,4 +1,4 @@
-// Short reads on PostgreSQL share one connection: each gets its own answer, whatever happens to that connection.
+// Short reads on PostgreSQL share one connection. Each gets its own result, even if that connection fails.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,7 +19,7 @@ const sleeping = (seconds: number) => sql<[pid: number]>`SELECT pg_backend_pid()
 
 const range = (size: number) => Array.from({ length: size }, (_, i) => i);
 
-/** Reads until reads of one moment are answered by one process of PostgreSQL, and returns its number. */
+/** Reads until concurrent reads run on one connection, and returns the process id of its server. */
 async function sharedPid(db: Database): Promise<number> {
   for (let tries = 0; tries < 500; tries++) {
     const pids = await Promise.all(range(20).map(() => db.getValues(pid)));
@@ -29,7 +29,7 @@ async function sharedPid(db: Database): Promise<number> {
   throw new Error("No connection is shared.");
 }
 
-/** Begins reads whose answers wait for a slow one on the shared connection. */
+/** Starts reads that wait for a slow one on the shared connection. */
 async function readMany(db: Database): Promise<string[]> {
   const slow = db.getValues(sleeping(0.5));
   const reads = range(60).map(async (i) => (await db.getValues(echo(`text ${i}`)))![0]);
@@ -38,7 +38,7 @@ async function readMany(db: Database): Promise<string[]> {
 }
 const MANY = range(60).map((i) => `text ${i}`);
 
-test("reads of values share a connection with the settings of the others; objects and background reads do not", async (t) => {
+test("reads of values share a connection and its settings; reads of objects and background reads do not", async (t) => {
   const db = await openOnPostgres(t);
   await addUser(db, "a");
   const shared = await sharedPid(db);
@@ -59,7 +59,7 @@ test("reads of values share a connection with the settings of the others; object
   assert.deepEqual(await db.allValues(sql<[string]>`SELECT id FROM users`), [["a"]]);
 });
 
-test("a database that is used alone shares none: its statements may take long", async (t) => {
+test("a database opened for exclusive use shares no connection, and its statements may take long", async (t) => {
   const db = await openPostgres(await testDatabase(t), undefined, true);
   t.after(() => db.close());
   const timeout = sql<[string]>`SELECT current_setting('statement_timeout')`;
@@ -69,7 +69,7 @@ test("a database that is used alone shares none: its statements may take long", 
   }
 });
 
-test("a hundred reads wait for the shared connection, and one more takes another", async (t) => {
+test("a hundred reads queue for the shared connection, and the next one takes another", async (t) => {
   const db = await openOnPostgres(t);
   const shared = await sharedPid(db);
   const reads = [db.getValues(sleeping(0.2)), ...range(99).map(() => db.getValues(pid))];
@@ -82,7 +82,7 @@ test("a hundred reads wait for the shared connection, and one more takes another
   assert.equal(await sharedPid(db), shared);
 });
 
-test("a statement that fails among others fails alone, also one that cannot be prepared", async (t) => {
+test("a failing statement fails no other read, even if it cannot be prepared", async (t) => {
   const db = await openOnPostgres(t);
   const shared = await sharedPid(db);
   const broken = sql<[]>`SELECT no_function()`;
@@ -100,7 +100,7 @@ test("a statement that fails among others fails alone, also one that cannot be p
   assert.equal(await sharedPid(db), shared);
 });
 
-test("a slow statement takes another connection, and those behind it are answered", async (t) => {
+test("a slow statement moves to another connection, so that later reads are answered", async (t) => {
   const db = await openOnPostgres(t);
   const shared = await sharedPid(db);
   const slow = db.getValues(sleeping(1.5));
@@ -108,7 +108,7 @@ test("a slow statement takes another connection, and those behind it are answere
   assert.notEqual((await slow)![0], shared);
 });
 
-test("the connection is ended amid reads: all are answered, and another one is shared", async (t) => {
+test("if the connection ends during reads, all are answered and a new one is shared", async (t) => {
   const url = await testDatabase(t);
   const db = await openPostgres(url);
   t.after(() => db.close());
@@ -121,7 +121,7 @@ test("the connection is ended amid reads: all are answered, and another one is s
   }
 });
 
-test("the connection is cut in the middle of an answer: all are answered, and another one is shared", async (t) => {
+test("if the connection is cut within an answer, all reads are answered and a new one is shared", async (t) => {
   const proxy = await startProxy(t, await testDatabase(t));
   const db = await openPostgres(proxy.url);
   t.after(() => db.close());
@@ -138,7 +138,7 @@ test("the connection is cut in the middle of an answer: all are answered, and an
   assert.notEqual(await sharedPid(db), shared);
 });
 
-test("a server that hangs: reads are refused in the end, and answered once it is back", async (t) => {
+test("if the server hangs, reads are eventually refused, and work once it is back", async (t) => {
   const proxy = await startProxy(t, await testDatabase(t));
   const db = await openPostgres(proxy.url);
   t.after(() => db.close());
@@ -151,7 +151,7 @@ test("a server that hangs: reads are refused in the end, and answered once it is
   assert.deepEqual(await readMany(db), MANY);
 });
 
-test("closing ends reads under way, whether the server answers or hangs", async (t) => {
+test("closing ends running reads, whether the server answers or hangs", async (t) => {
   const proxy = await startProxy(t, await testDatabase(t));
   for (const hangs of [false, true]) {
     const db = await openPostgres(proxy.url);
@@ -168,14 +168,14 @@ test("closing ends reads under way, whether the server answers or hangs", async 
   }
 });
 
-/** A read with the answer it must get, or undefined if it must fail. */
+/** A read with its expected result, or undefined if it must fail. */
 const anyRead = fc.oneof(
   fc.record({ text: fc.string({ maxLength: 20_000, size: "max" }) }),
   fc.record({ text: fc.string({ maxLength: 20 }), rows: fc.nat(40) }),
   fc.record({ divisor: fc.nat(5) }),
 );
 
-test("no read ever gets the answer of another", async (t) => {
+test("no read ever gets the result of another", async (t) => {
   const url = await testDatabase(t);
   const db = await openPostgres(url);
   t.after(() => db.close());

@@ -12,7 +12,7 @@ import { createFuse } from "../../src/util/fuse.ts";
 import { openOnPostgres } from "./databases.ts";
 import { addTestWrites, READS } from "./test-writes.ts";
 
-/** Runs a write of this suite, and returns what it returns. */
+/** Runs a write of this suite and returns its result. */
 type Run = (name: "readInWrite" | "failAfterChange", sql: string) => Promise<unknown>;
 
 async function runOnSqlite(t: TestContext): Promise<Run> {
@@ -43,14 +43,14 @@ async function runOnPostgres(t: TestContext): Promise<Run> {
 }
 
 for (const [engine, open] of Object.entries({ sqlite: runOnSqlite, postgres: runOnPostgres })) {
-  test(`${engine}: a write gets the rows of every statement that has some, however it begins`, async (t) => {
+  test(`${engine}: a write gets the rows of every statement that returns some, even one that begins with WITH`, async (t) => {
     const run = await open(t);
     for (const [what, sql] of Object.entries(READS)) {
       assert.deepEqual(plain(await run("readInWrite", sql)), [{ one: 1 }], what);
     }
   });
 
-  test(`${engine}: a write that fails leaves nothing of a change that began with WITH`, async (t) => {
+  test(`${engine}: a failed write leaves no change of a statement that begins with WITH`, async (t) => {
     const run = await open(t);
     const change = READS["WITH before a change"];
     await assert.rejects(run("failAfterChange", change), /after the change/);
@@ -58,7 +58,7 @@ for (const [engine, open] of Object.entries({ sqlite: runOnSqlite, postgres: run
   });
 }
 
-/** SQLite's rows have no prototype. */
+/** Gives rows of SQLite a prototype, so that they can be compared. */
 function plain(rows: unknown): unknown {
   return JSON.parse(JSON.stringify(rows));
 }

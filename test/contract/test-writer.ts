@@ -1,4 +1,4 @@
-// The thread that writes, with the writes of this suite.
+// The writer thread, with the writes of this suite.
 import { addTestWrites } from "./test-writes.ts";
 
 addTestWrites();

@@ -2,7 +2,7 @@ import { raw } from "../../src/db/sql.ts";
 import { all, type Write } from "../../src/db/write.ts";
 import { writes } from "../../src/db/writes.ts";
 
-/** Each returns one row, which both engines must hand to the write. */
+/** Statements that return one row, which both engines must pass to the write. */
 export const READS = {
   "a leading line break": "\n  SELECT 1 AS one",
   "a leading comment": "-- why\nSELECT 1 AS one",
@@ -21,7 +21,7 @@ function* failAfterChange(input: { sql: string }): Write<void> {
   throw new Error("after the change");
 }
 
-/** Adds writes that only this suite has, in the thread that calls it. */
+/** Adds the writes of this suite, in the thread that calls it. */
 export function addTestWrites(): void {
   Object.assign(writes, { readInWrite, failAfterChange });
 }

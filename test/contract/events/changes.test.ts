@@ -1,4 +1,4 @@
-// The events of a change stay together, on both engines, however many users see it.
+// The events of one change stay together on both engines, however many users see it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventsBehind, groupByChange, hasUnnumbered } from "../../../src/db/queries/events/events.ts";
@@ -21,7 +21,7 @@ onEachEngine(
       const rows = members.map((user) => [id, user, 1]);
       await db.write("importRows", { table: { name: "members", key: [], columns }, rows });
     }
-    // As two nodes do, of which each takes itself for the one that numbers; fewer at a time than a change has.
+    // Two nodes number at the same time, each in batches smaller than a change.
     let ended = false;
     const numbering = [7, 50].map(async (limit) => {
       while (!ended) {

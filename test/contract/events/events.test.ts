@@ -1,4 +1,4 @@
-// Events by their rules, on both engines.
+// The rules of events, on both engines.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import {
@@ -17,7 +17,7 @@ import { type Chance, seededChance } from "../../support/scale.ts";
 import { onEachEngine } from "../databases.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
-/** More than there are. */
+/** More than the events of any test. */
 const ALL = 1000;
 
 async function numberAll(db: Database, limit = 200): Promise<void> {
@@ -36,7 +36,7 @@ function eventsOf(db: Database, recipientId: string): Promise<EventRow[]> {
   });
 }
 
-/** Makes contacts of the user, each one millisecond after the one before. */
+/** Creates contacts of the user, one millisecond apart. */
 async function addContacts(db: Database, user: string, first: number, count: number): Promise<void> {
   for (let i = first; i < first + count; i++) await db.write("createContact", contact(user, i));
   await numberAll(db);
@@ -44,7 +44,7 @@ async function addContacts(db: Database, user: string, first: number, count: num
 
 const timeOf = (number: number) => contact("x", number).createdAt;
 
-/** Makes, changes and deletes contacts and files of one user, and returns what was done, in order. */
+/** Creates, changes and deletes contacts and files of one user. Returns these changes in order. */
 async function live(db: Database, user: string, base: number, chance: Chance): Promise<string[]> {
   const done: string[] = [];
   const contacts: string[] = [];
@@ -87,7 +87,7 @@ onEachEngine(
     const users = ["a", "b", "c", "d"];
     for (const user of users) await addUser(db, user);
     let ended = false;
-    // As two nodes do of which each takes itself for the one that numbers.
+    // Two nodes number events at the same time.
     const numbering = [3, 50].map(async (limit) => {
       while (!ended) await db.write("numberEvents", { limit }).catch(onlyCrossed);
     });
@@ -172,7 +172,7 @@ onEachEngine("erasing old events keeps the last number, and numbering continues"
   assert.equal(await forget(timeOf(7)), 1, "the one without a payload goes when it is not the last");
   assert.deepEqual(await numbers(), [7, 8]);
   assert.equal((await eventsOf(db, "b")).length, 6);
-  // While the clock was set back others were made, which only look old.
+  // These are created while the clock is set back, so they only look old.
   for (const i of [9, 10]) await db.write("createContact", { ...contact("a", i), createdAt: timeOf(1) });
   await numberAll(db);
   assert.equal(await forget(timeOf(7)), 0);
@@ -240,7 +240,7 @@ function onlyCrossed(error: unknown): void {
   assert.equal((error as { code?: string }).code, "unavailable");
 }
 
-/** Positions are given once each, and by them the numbers of each recipient go up. */
+/** Fails unless positions are unique and the numbers of each recipient rise with them. */
 async function inOrderOfPositions(db: Database, count: number): Promise<void> {
   const rows = await eventsBehind(db, 0, ALL);
   assert.equal(rows.length, count);

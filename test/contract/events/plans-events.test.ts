@@ -1,4 +1,4 @@
-// How each engine comes by events, among many.
+// Which plans each engine uses for events, in a large table.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as events from "../../../src/db/queries/events/events.ts";
@@ -12,7 +12,7 @@ import { numbered, plansOf } from "../postgres-plans.ts";
 type Behind = Parameters<typeof listBacklog>[1];
 type Run = (statement: Statement) => Promise<unknown[]>;
 
-/** Does everything that is done with events, and returns each statement of it. */
+/** Runs every query and write of events, and returns its statements. */
 async function doAll(run: Run): Promise<Statement[]> {
   const done: Statement[] = [];
   const all = async <R>(statement: Statement<R>): Promise<R[]> => {
@@ -65,21 +65,21 @@ async function doAll(run: Run): Promise<Statement[]> {
   return done;
 }
 
-/** The few recipients that one query has found are put in order, and so are the events that are numbered at once. */
+/** These statements sort only the few recipients of one query, or the events numbered in one batch. */
 const sortsFew = (sql: string) => /WITH (?:RECURSIVE recipients|unnumbered AS)/.test(sql);
 
-/** Events of 40 recipients, of whom one has half of them. */
+/** The table has the events of 40 recipients. One of them has half of the events. */
 const EVENTS = 24_000;
 const RECIPIENT = "CASE WHEN n % 2 = 0 THEN 'usr_0007' ELSE 'usr_' || substr('000' || n % 40, -4) END";
 
-test("sqlite: among many events each statement finds its own by an index: no scan, no sort", async (t) => {
+test("sqlite: each statement finds its events by an index: no scan, no sort", async (t) => {
   const db = await openPlainSqlite(t);
   db.exec(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${EVENTS})
     INSERT INTO events SELECT n, ${RECIPIENT}, n, 'contact.created', 'cnv', n, '{}' FROM numbers; ANALYZE`);
   const done = await doAll(async ({ sql, params }) => db.prepare(sql).all(...params));
   for (const { sql, params } of done) {
     const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...params) as { detail: string }[];
-    // Of the view that nothing waits in, only the condition that nothing meets is asked.
+    // The view `outbox` is empty, so only a condition that no row meets is evaluated.
     if (sql.includes("FROM outbox")) continue;
     const told = plan.map(({ detail }) => detail).join("\n");
     assert.doesNotMatch(told, /SCAN (?!recipients|CONSTANT)/, `${sql}\n${told}`);
@@ -102,7 +102,7 @@ plansTest(
     ]);
     const done = await doAll(async ({ sql, params }) => (await client.query(numbered(sql), params)).rows);
     for await (const { statement, plan, told } of plansOf(client, done)) {
-      // There is one row of positions.
+      // `event_positions` has one row.
       assert.doesNotMatch(plan, /Seq Scan on (?!event_positions)/, told);
       if (!sortsFew(statement.sql)) assert.doesNotMatch(plan, /Sort/, told);
     }

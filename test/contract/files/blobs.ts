@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import type { BlobStore, BlobWriter } from "../../../src/blobs/store.ts";
 
-/** A store under test. `crash` drops what a dead process would have known, and opens the same bytes again. */
+/** A store under test. `crash` drops the state that a dead process loses, and opens the same files again. */
 export interface StoreUnderTest {
   store: BlobStore;
   crash(): Promise<BlobStore>;
@@ -22,7 +22,7 @@ async function put(store: BlobStore, bytes: Buffer): Promise<BlobWriter> {
   return writer;
 }
 
-/** Copies each chunk: it is valid only until the next. */
+/** Copies each chunk, which is valid only until the next one. */
 async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const copies: Uint8Array[] = [];
   for await (const chunk of chunks) copies.push(new Uint8Array(chunk));
@@ -39,7 +39,7 @@ async function keysOf(store: BlobStore): Promise<(string | null)[]> {
   return found.sort();
 }
 
-/** The rules that every blob store keeps. `skip` says why one cannot be tested here. */
+/** The rules of every blob store. `skip` is the reason why one cannot be tested here. */
 export function blobContract(
   name: string,
   open: Open<Pick<StoreUnderTest, "store">>,
@@ -53,7 +53,7 @@ export function blobContract(
 type Contract = (rule: string, check: (t: TestContext) => Promise<void>) => void;
 
 function writerContract(contract: Contract, open: Open<Pick<StoreUnderTest, "store">>): void {
-  contract("what was stored is read back, whole and by range", async (t) => {
+  contract("a stored blob is read back, whole and by range", async (t) => {
     const { store } = await open(t);
     const bytes = randomBytes(1_000_001);
     const { key } = await put(store, bytes);
@@ -76,14 +76,14 @@ function writerContract(contract: Contract, open: Open<Pick<StoreUnderTest, "sto
     await store.remove(writer.key);
   });
 
-  contract("keys are never the same", async (t) => {
+  contract("keys are unique", async (t) => {
     const { store } = await open(t);
     const writers = await Promise.all(Array.from({ length: 50 }, () => store.create(newKey())));
     assert.equal(new Set(writers.map((writer) => writer.key)).size, 50);
     await Promise.all(writers.map((writer) => writer.discard()));
   });
 
-  contract("a blob that was discarded cannot be read, before its storing and after", async (t) => {
+  contract("a discarded blob cannot be read, whether it was stored or not", async (t) => {
     const { store } = await open(t);
     const early = await store.create(newKey());
     await early.write(Buffer.from("x"));
@@ -104,7 +104,7 @@ function writerContract(contract: Contract, open: Open<Pick<StoreUnderTest, "sto
 }
 
 function readerContract(contract: Contract, open: Open<Pick<StoreUnderTest, "store">>): void {
-  contract("what is no key of the store is refused, not looked up", async (t) => {
+  contract("a malformed key is refused without a lookup", async (t) => {
     const { store } = await open(t);
     for (const key of ["", "..", "../secret", "/etc/passwd", "a".repeat(31), "A".repeat(32)]) {
       await assert.rejects(async () => read(store, key, 1), /Not a key/);
@@ -112,7 +112,7 @@ function readerContract(contract: Contract, open: Open<Pick<StoreUnderTest, "sto
     }
   });
 
-  contract("the size of a blob is told, and undefined where there is none", async (t) => {
+  contract("the size of a blob is returned, and undefined if it does not exist", async (t) => {
     const { store } = await open(t);
     const writer = await put(store, Buffer.alloc(70_001));
     await writer.settle();
@@ -121,7 +121,7 @@ function readerContract(contract: Contract, open: Open<Pick<StoreUnderTest, "sto
     assert.equal(await store.size(writer.key), undefined);
   });
 
-  contract("what is stored is listed by its key", async (t) => {
+  contract("a stored blob is listed by its key", async (t) => {
     const { store } = await open(t);
     const keys: string[] = [];
     for (const text of ["a", "b", "c"]) {
@@ -134,14 +134,14 @@ function readerContract(contract: Contract, open: Open<Pick<StoreUnderTest, "sto
   });
 }
 
-/** What a store has to keep besides that tells uploads that were cut off from files by itself. */
+/** The rules of a store that separates interrupted uploads from files by intents. */
 export function intentContract(name: string, open: Open<StoreUnderTest>): void {
   listContract(name, open);
   sweepContract(name, open);
 }
 
 function listContract(name: string, open: Open<StoreUnderTest>): void {
-  test(`${name}: what has an intent is listed as such until it is settled, then as a blob`, async (t) => {
+  test(`${name}: a blob with an intent is listed as one until the intent is settled`, async (t) => {
     const { store } = await open(t);
     const settled = [await put(store, Buffer.from("a")), await put(store, Buffer.from("b"))];
     for (const writer of settled) await writer.settle();
@@ -156,7 +156,7 @@ function listContract(name: string, open: Open<StoreUnderTest>): void {
 }
 
 function sweepContract(name: string, open: Open<StoreUnderTest>): void {
-  test(`${name}: the sweep leaves the writers of this process alone`, async (t) => {
+  test(`${name}: the sweep skips the writers of this process`, async (t) => {
     const { store } = await open(t);
     const writing = await store.create(newKey());
     await writing.write(Buffer.from("still "));
@@ -168,7 +168,7 @@ function sweepContract(name: string, open: Open<StoreUnderTest>): void {
     assert.equal((await read(store, stored.key, 1)).toString(), "x");
   });
 
-  test(`${name}: after a crash the sweep erases what has no row and keeps what has one`, async (t) => {
+  test(`${name}: after a crash the sweep erases blobs without a row and keeps those with one`, async (t) => {
     const { store, crash } = await open(t);
     const half = await store.create(newKey());
     await half.write(Buffer.from("half"));
@@ -190,7 +190,7 @@ function sweepContract(name: string, open: Open<StoreUnderTest>): void {
       0,
       "a settled blob is no business of the sweep",
     );
-    await half.discard(); // releases the descriptor that a crash would have
+    await half.discard(); // A real crash would close the file descriptor.
     assert.equal((await read(again, committed.key, 9)).toString(), "committed");
   });
 

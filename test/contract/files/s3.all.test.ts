@@ -31,7 +31,7 @@ async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 blobContract("s3", openStore, noS3);
 
 test(
-  "s3: files around the size of a part and of several come back, whole and across parts",
+  "s3: files of about one part and of several parts are read back, whole and across parts",
   options,
   async (t) => {
     const { settings, store } = await openStore(t);
@@ -58,7 +58,7 @@ test(
   },
 );
 
-test("s3: only a file larger than a part is sent in parts", options, async (t) => {
+test("s3: only a file larger than one part is uploaded in parts", options, async (t) => {
   const settings = testBucket(t);
   const stub = await startStub(t, settings);
   const sent: string[] = [];
@@ -76,7 +76,7 @@ test("s3: only a file larger than a part is sent in parts", options, async (t) =
 });
 
 test(
-  "s3: an upload in parts that is discarded leaves nothing, before its storing and after",
+  "s3: discarding a multipart upload leaves nothing, before and after it is stored",
   options,
   async (t) => {
     const { settings, store } = await openStore(t);
@@ -92,7 +92,7 @@ test(
 );
 
 test(
-  "s3: the removal of a key aborts what a server that died has begun, and nothing else",
+  "s3: removing a key aborts multipart uploads that a dead server started, and no others",
   options,
   async (t) => {
     const { settings, store } = await openStore(t);
@@ -107,7 +107,7 @@ test(
 );
 
 test(
-  "s3: bytes that changed on the way are refused by the store, as one object and as a part",
+  "s3: the store refuses bytes that changed in transit, as one object and as a part",
   options,
   async (t) => {
     const settings = testBucket(t);
@@ -125,7 +125,7 @@ test(
       await assert.rejects(failed(), { code: "unavailable" });
       stub.fault = () => undefined;
       assert.deepEqual((await contentOf(settings)).objects, [], String(size));
-      // What is not there may still come of a request that failed: the key is removed later.
+      // A failed request may still create the object, so the key is removed later.
       await assert.rejects(writer.discard(), /outcome of a failed request/);
       await store.remove(writer.key);
       assert.deepEqual(await contentOf(settings), { objects: [], uploads: [] });
@@ -133,7 +133,7 @@ test(
   },
 );
 
-test("s3: the rest of a file is not asked for where its reader ends early", options, async (t) => {
+test("s3: if a reader stops early, the rest of the file is not requested", options, async (t) => {
   const { store } = await openStore(t);
   const size = 3 * PART_BYTES;
   const writer = await send(store, randomBytes(size));
@@ -144,12 +144,12 @@ test("s3: the rest of a file is not asked for where its reader ends early", opti
       break;
     }
   }
-  // Connections that are held would keep this process from ending.
+  // Connections that stay open would keep this process running.
   assert.equal(await store.size(writer.key), size);
 });
 
 test(
-  "s3: a part beyond the end of the object is an error, and so is an object that is missing",
+  "s3: a part beyond the end of the object is an error, and so is a missing object",
   options,
   async (t) => {
     const { store } = await openStore(t);
@@ -161,7 +161,7 @@ test(
   },
 );
 
-test("s3: a file of somebody else in the bucket is listed without a key", options, async (t) => {
+test("s3: an object of another program in the bucket is listed without a key", options, async (t) => {
   const { settings, store } = await openStore(t);
   await clientOf(settings).putObject({ Bucket: settings.bucket, Key: "notes/a.txt", Body: "x" });
   const found = [];
@@ -169,7 +169,7 @@ test("s3: a file of somebody else in the bucket is listed without a key", option
   assert.deepEqual(found, [{ name: "notes/a.txt", key: null }]);
 });
 
-test("s3: the bucket is made, also where two servers start at once, and kept", options, async (t) => {
+test("s3: the bucket is created, even if two servers start at once, and kept", options, async (t) => {
   const settings = testBucket(t);
   const open = () => openS3Store(settings, { redirect: false, mayMake: async () => true });
   const [first, second] = await Promise.all([open(), open()]);
@@ -179,7 +179,7 @@ test("s3: the bucket is made, also where two servers start at once, and kept", o
   assert.equal(await (await open()).size(writer.key), 1);
 });
 
-test("s3: an operator is told of credentials that the store refuses", options, async (t) => {
+test("s3: wrong credentials stop the start with a clear error", options, async (t) => {
   const settings = testBucket(t);
   const right = process.env.AWS_SECRET_ACCESS_KEY!;
   process.env.AWS_SECRET_ACCESS_KEY = "wrong";
@@ -191,7 +191,7 @@ test("s3: an operator is told of credentials that the store refuses", options, a
   });
 });
 
-test("s3: an operator is told of a store that does not answer, or fails", options, async (t) => {
+test("s3: an unreachable or failing store stops the start with a clear error", options, async (t) => {
   const settings = testBucket(t);
   const nobody = { ...settings, endpoint: "http://127.0.0.1:9" };
   await assert.rejects(openS3Store(nobody, { redirect: false, mayMake: async () => true }), {
@@ -204,27 +204,23 @@ test("s3: an operator is told of a store that does not answer, or fails", option
   });
 });
 
-test(
-  "s3: what uploads hold together has a bound, and what one gives back is free again",
-  options,
-  async (t) => {
-    const { store } = await openStore(t);
-    const writers: BlobWriter[] = [];
-    await assert.rejects(
-      async () => {
-        // 512 MiB, of 64 KiB each.
-        while (writers.length <= 8192) writers.push(await store.create(newKey()));
-      },
-      { code: "unavailable" },
-    );
-    assert.equal(writers.length, 8192);
-    const [one, other] = writers as [BlobWriter, BlobWriter];
-    await assert.rejects(one.write(new Uint8Array(70_000)), { code: "unavailable" });
-    await one.discard();
-    await one.discard();
-    await other.write(new Uint8Array(70_000));
-    await assert.rejects(store.create(newKey()), { code: "unavailable" }, "given back once");
-    await other.store();
-    await store.create(newKey());
-  },
-);
+test("s3: the memory of all uploads is limited, and an ended upload frees its share", options, async (t) => {
+  const { store } = await openStore(t);
+  const writers: BlobWriter[] = [];
+  await assert.rejects(
+    async () => {
+      // 512 MiB in buffers of 64 KiB.
+      while (writers.length <= 8192) writers.push(await store.create(newKey()));
+    },
+    { code: "unavailable" },
+  );
+  assert.equal(writers.length, 8192);
+  const [one, other] = writers as [BlobWriter, BlobWriter];
+  await assert.rejects(one.write(new Uint8Array(70_000)), { code: "unavailable" });
+  await one.discard();
+  await one.discard();
+  await other.write(new Uint8Array(70_000));
+  await assert.rejects(store.create(newKey()), { code: "unavailable" }, "given back once");
+  await other.store();
+  await store.create(newKey());
+});

@@ -1,4 +1,4 @@
-// Resumable uploads in the database, on both engines: nothing of one outlives its row or its user.
+// Resumable uploads in the database, on both engines: no trace of one outlives its row or its user.
 import assert from "node:assert/strict";
 import { raw, sql } from "../../../src/db/sql.ts";
 import { anEntry, anUpload, aUser } from "../../support/rows.ts";

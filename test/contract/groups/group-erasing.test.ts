@@ -1,4 +1,4 @@
-// What is left of groups when their members leave or are erased, on both engines.
+// Which rows of groups remain when members leave or are erased, on both engines.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { findInvitation } from "../../../src/db/queries/groups/groups.ts";
@@ -22,13 +22,13 @@ import {
   rolesIn,
 } from "./in-groups.ts";
 
-/** What a group may have rows in. */
+/** The tables that may have rows of a group. */
 const TABLES = [
   ...["groups", "invitations", "preparing", "members", "places", "marks", "conversations", "messages"],
   ...["message_bodies", "attachments", "grants", "withheld", "departures", "departing", "joining"],
 ];
 
-/** Erases the rest in steps; each leaves the rows whole. */
+/** Erases the rest in steps. No step leaves a row that refers to a missing one. */
 async function eraseInSteps(db: Database, limit: number): Promise<void> {
   for (let steps = 0; await hasRemains(db); steps++) {
     await db.write("eraseStep", { limit, now: 1, messageId: messageId(5000 + 10 * steps) });
@@ -37,7 +37,7 @@ async function eraseInSteps(db: Database, limit: number): Promise<void> {
   }
 }
 
-/** The tables with rows of this group or its conversation, beside those of notes and contacts. */
+/** Returns the tables with rows of this group or its conversation. Rows of notes and contacts do not count. */
 async function tablesWith(db: Database, id: string): Promise<string[]> {
   const found: string[] = [];
   for (const table of TABLES) {
@@ -57,7 +57,7 @@ for (const limit of [3, 1000]) {
       await join(db, id, "b");
       await inviteInto(db, id, "a", "d");
     }
-    // Somebody else invites d into one of them, too.
+    // A second admin also invites d into one of the groups.
     await makeAdmin(db, "grp_3", "a", "b");
     await inviteInto(db, "grp_3", "b", "d");
     await eventsOf(db, "a");
@@ -67,7 +67,7 @@ for (const limit of [3, 1000]) {
     for (const id of ["grp_1", "grp_2", "grp_3"]) assert.deepEqual(await rolesIn(db, id), { b: "admin" });
     assert.deepEqual(await groupEvents(db, "d"), [
       ...["group.created grp_1", "group.created grp_2", "group.created grp_3"],
-      // Of the third one d still sees the other invitation, now by its inviter.
+      // In the third group d still has the other invitation, and now sees its inviter.
       ...["group.deleted grp_1", "group.deleted grp_2", "group.updated grp_3"],
     ]);
     assert.equal((await findInvitation(db, "d", "grp_3"))?.inviter_id, "b");
@@ -77,7 +77,7 @@ for (const limit of [3, 1000]) {
     );
     assert.deepEqual(
       said.map(({ type }) => type),
-      // Nobody who stays has seen that a joined.
+      // No remaining member has seen that a joined.
       ["joined", "left", "role"],
     );
   });
@@ -92,7 +92,7 @@ onEachEngine("erasing a user declines their invitations without an event", async
   await deleteUser(db, "b", 2);
   const entry = anEntry();
   await inviteInto(db, "grp_3", "a", "b", { ...entry, at: entry.at + 1 });
-  // Somebody new has the name before all is erased, and knows the inviter.
+  // A new user takes the name before the erasing ends, and has the inviter as a contact.
   await db.write("createUser", aUser("new", { usernameKey: "b" }));
   await add(db, "new", "a");
   assert.equal(await findInvitation(db, "new", "grp_2"), undefined);
@@ -118,7 +118,7 @@ onEachEngine("a group is erased after its last member leaves", async (db) => {
   for (const number of [2004, 2005]) await say("a", number);
   await join(db, "grp_1", "c");
   await say("b", 2006);
-  // d is about to join when all leave.
+  // d is preparing to join when all members leave.
   await addUser(db, "d");
   await add(db, "d", "a");
   await block(db, "d", "b");

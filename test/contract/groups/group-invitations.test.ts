@@ -1,4 +1,4 @@
-// Invitations by several admins, and blocks that change while somebody is about to join, on both engines.
+// Invitations by several admins, and blocks that change while a user joins, on both engines.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { OLDEST } from "../../../src/db/page.ts";
@@ -26,7 +26,7 @@ import {
 const GROUP = "grp_1";
 const CONVERSATION = `cnv_${GROUP}`;
 
-/** Users who all have each other as contacts; all but the last have joined a group of the first. */
+/** Adds users who all have each other as contacts. All but the last have joined a group of the first. */
 async function meet(db: Database, names: string[], history: "joined" | "all" = "joined"): Promise<void> {
   await people(db, ...names);
   await createGroup(db, names[0]!, GROUP, names, { history });
@@ -35,7 +35,7 @@ async function meet(db: Database, names: string[], history: "joined" | "all" = "
 
 const inviterOf = async (db: Database, user: string) => (await findInvitation(db, user, GROUP))?.inviter_id;
 
-/** The texts that the user sees, oldest first. */
+/** Returns the texts that the user sees, oldest first. */
 async function textsSeenBy(db: Database, user: string): Promise<(string | null)[]> {
   const seat = await findSeat(db, CONVERSATION, user);
   const rows = seat ? await listMessageRows(db, seat, { cursor: OLDEST, newer: true, limit: 100 }) : [];
@@ -59,7 +59,8 @@ onEachEngine("an invited name has one id, and shows the first inviter whom the r
   assert.equal(await inviterOf(db, "c"), "b", "the other's invitation stands");
   await removeMember(db, GROUP, "b", id);
   assert.equal(await inviterOf(db, "c"), undefined);
-  // As the list changes: what another inviter still shows is neither made nor gone, but `invited_by` is another one.
+  // The events match the list: the invitation of another inviter was already shown, so it is neither created nor
+  // deleted, but its `invited_by` changes.
   const [created, updated, deleted] = ["created", "updated", "deleted"].map(
     (type) => `group.${type} ${GROUP}`,
   );
@@ -107,7 +108,7 @@ onEachEngine("no admin can invite a user who declined until an invitation is wit
   assert.equal(await inviterOf(db, "c"), "b");
 });
 
-onEachEngine("joining withholds messages of users who are blocked at that moment", async (db) => {
+onEachEngine("joining withholds messages of users who are blocked at that time", async (db) => {
   await meet(db, ["a", "b", "d", "c"], "all");
   const sent = [..."abdbbdabda"].map((sender, n) => message(sender, 3000 + n, CONVERSATION));
   for (const each of sent) await db.write("createMessage", each);
@@ -122,7 +123,7 @@ onEachEngine("joining withholds messages of users who are blocked at that moment
   assert.deepEqual(await textsSeenBy(db, "c"), expected);
   assert.deepEqual(await db.all(sql`SELECT 1 AS one FROM preparing`), []);
   await checkOrphans(db);
-  // What is sent from then on is withheld as it is sent.
+  // Later messages are withheld when they are sent.
   await db.write("createMessage", message("d", 4000, CONVERSATION));
   assert.deepEqual(await textsSeenBy(db, "c"), expected);
 });

@@ -4,7 +4,7 @@ import { joinedQuery } from "../../../src/db/queries/groups/groups.ts";
 import { invitationsQuery } from "../../../src/db/queries/people/invitations.ts";
 import type { Statement } from "../../../src/db/sql.ts";
 
-/** The lists of groups, members and invitations. */
+/** Returns the queries of the lists of groups, members and invitations. */
 export function groupQueries(page: Page): Statement[] {
   return [
     joinedQuery("usr_x", page),

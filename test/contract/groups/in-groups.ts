@@ -6,12 +6,12 @@ import { addUser, anEntry, messageId } from "../../support/rows.ts";
 import { add, eventsOf } from "../messages/talk.ts";
 
 let members = 0;
-/** Each id of a message is used once. */
+/** Message ids are used only once. */
 let messages = 1000;
 
 const nextMessageId = () => messageId(messages++);
 
-/** An invitation of this name, with an id of its own. */
+/** Returns an invitation of this name, with a new id. */
 const invited = (username: string) => ({
   memberId: `mem_${String(++members).padStart(4, "0")}`,
   username,
@@ -24,11 +24,11 @@ export async function people(db: Database, ...names: string[]): Promise<void> {
   for (const owner of names) for (const name of names) if (name !== owner) await add(db, owner, name);
 }
 
-/** The events of groups that the user got, oldest first. */
+/** Returns the events of groups that the user got, oldest first. */
 export const groupEvents = async (db: Database, user: string) =>
   (await eventsOf(db, user)).filter((event) => event.startsWith("group."));
 
-/** Creates a group of this user; its conversation is `cnv_` and its id. */
+/** Creates a group of this user. Its conversation is `cnv_` and its id. */
 export async function createGroup(
   db: Database,
   userId: string,
@@ -55,7 +55,7 @@ export async function inviteInto(
   return (await db.write("inviteMember", input)).id;
 }
 
-/** Takes one step before joining, and returns true if that was the last one. */
+/** Takes one step of preparing to join. Returns true after the last one. */
 export const prepare = (db: Database, groupId: string, userId: string, limit = 2) =>
   db.write("prepareJoin", { groupId, userId, now: 1, messageId: nextMessageId(), limit });
 
@@ -64,7 +64,7 @@ export async function join(db: Database, groupId: string, userId: string, limit 
   await accept(db, groupId, userId, limit);
 }
 
-/** Joins, if nothing is to be done before. */
+/** Joins, if no step of preparing is left. */
 export const accept = (db: Database, groupId: string, userId: string, limit = 2) =>
   db.write("joinGroup", { groupId, userId, messageId: nextMessageId(), limit, entry: anEntry() });
 
@@ -100,7 +100,7 @@ export const deleteUser = (db: Database, id: string, limit = 250) =>
     entry: anEntry(),
   });
 
-/** The roles of those who have joined, by their ids. */
+/** Returns the roles of joined members, by their ids. */
 export async function rolesIn(db: Database, groupId: string): Promise<Record<string, string>> {
   const rows = await db.all<{ user_id: string; role: string }>(
     sql`SELECT user_id, role FROM members WHERE group_id = ${groupId}`,

@@ -2,7 +2,7 @@ import { listMuted } from "../../../src/db/queries/messages/marks.ts";
 import { listSeeing } from "../../../src/db/queries/visibility/visibility.ts";
 import type { Reader, Statement } from "../../../src/db/sql.ts";
 
-/** What rendering events asks of some of the members of a conversation. */
+/** Returns the queries with which rendering events reads some members of a conversation. */
 export async function memberQueries(): Promise<Statement[]> {
   const asked: Statement[] = [];
   const db: Reader = {

@@ -21,7 +21,7 @@ async function unreadOf(db: Database, userId: string): Promise<number> {
   return countUnread(db, row!);
 }
 
-/** The number of the last message that the user sees. */
+/** Returns the id of the last message that the user sees. */
 async function lastOf(db: Database, userId: string): Promise<string | undefined> {
   const [message] = await findLastMessages(db, await findConversations(db, userId, [SHARED]));
   return message?.id;
@@ -66,7 +66,7 @@ onEachEngine("reading again forgets deleted messages, and no position moves back
   assert.equal((await findConversations(db, "a", ["cnv_a_notes"]))[0]!.position, position);
 });
 
-onEachEngine("blocking twice changes nothing", async (db) => {
+onEachEngine("blocking a blocked user again changes nothing", async (db) => {
   await meet(db);
   for (const blockedAt of [5, 6]) await block(db, "a", "b", blockedAt);
   assert.equal(

@@ -1,4 +1,4 @@
-// What somebody who joins sees at once, and what follows in steps, on both engines.
+// Which messages a joining user sees at once, and which rows later steps write, on both engines.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { NEWEST } from "../../../src/db/page.ts";
@@ -20,7 +20,7 @@ import {
 import { onEachEngine } from "../databases.ts";
 import { add, block, count, leave, seenBy } from "./talk.ts";
 
-/** The conversation of b, who has added a. */
+/** The conversation of b, who has added a; a has not added b yet. */
 const WAITING = "cnv_b_1";
 
 const file = (number: number) => attachment("b", number, {}, { fileSize: 7 }).file;
@@ -29,7 +29,7 @@ const idOf = (number: number) => `att_${String(number).padStart(4, "0")}`;
 const send = (db: Database, number: number, files = [file(number)]) =>
   db.write("createMessage", message("b", number, WAITING, { files }));
 
-/** User b, who has sent these messages with a file each to a, who has not added b yet. */
+/** Adds a and b. b has added a and sends these messages with a file each; a has not added b yet. */
 async function wait(db: Database, numbers: readonly number[]): Promise<void> {
   for (const name of ["a", "b"]) await addUser(db, name);
   await db.write("createContact", { ...contact("b", 1), usernameKey: "a" });
@@ -46,7 +46,7 @@ async function isWhole(db: Database): Promise<void> {
   await checkOrphans(db);
 }
 
-/** Each step writes two grants at most; what is seen does not depend on them. */
+/** Runs the steps of joining, each of which writes at most two grants. Visibility does not depend on them. */
 async function follow(db: Database, look: () => Promise<void> = async () => {}): Promise<number> {
   for (let steps = 0; ; steps++) {
     await look();
@@ -63,7 +63,7 @@ onEachEngine(
     await add(db, "a", "b");
     assert.equal(await count(db, "joining"), 1);
     assert.deepEqual(await listed(db), [4, 5]);
-    // One that comes meanwhile is listed with its message, and one that goes is never listed.
+    // A file sent during the steps is listed with its message, and a deleted one is never listed.
     await send(db, 6);
     const gone = { userId: "b", id: messageId(2), expected: null, now: 1, entry: anEntry() };
     await db.write("deleteMessage", gone);
@@ -108,7 +108,7 @@ onEachEngine("leaving while joining keeps no file, and joining again works", asy
 
 onEachEngine("a later step of joining lists no withheld or withdrawn file", async (db) => {
   await wait(db, [1, 2, 3]);
-  // Blocked by name before the last three were sent.
+  // The last three messages are sent after a blocked b by name.
   await block(db, "a", "b", 1_800_000_000_004);
   for (const number of [4, 5, 6]) await send(db, number);
   await add(db, "a", "b");
@@ -134,7 +134,7 @@ onEachEngine(
       messageId: "m",
       entry: anEntry(),
     });
-    // Numbers are milliseconds after that.
+    // The numbers are milliseconds after the erasure.
     for (const number of [2, 59_999, 60_000, 60_001, 60_002]) await send(db, number, []);
     await db.write("createUser", aUser("a2", { usernameKey: "a", createdAt: ERASED_AT + 70_000 }));
     await db.write("createContact", { ...contact("a2", 1), usernameKey: "b" });

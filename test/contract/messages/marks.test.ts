@@ -33,14 +33,14 @@ onEachEngine("the read position of a contact is hidden while the contact is bein
   await read(db, "a", 1);
   const contactRead = async () => (await findConversations(db, "b", [SHARED]))[0]!.contact_read_id || null;
   assert.equal(await contactRead(), messageId(1));
-  // They are erased first.
+  // Events are erased first.
   assert.ok((await eventsOf(db, "a")).length > 0);
   await db.write("deleteUser", { id: "a", deletedAt: 9, limit: 1, messageId: "m", entry: anEntry() });
   assert.equal(await count(db, "marks WHERE user_id = 'a' AND disclosed_read_id <> ''"), 1);
   assert.equal(await contactRead(), null);
 });
 
-onEachEngine("a mute ends at its second", async (db) => {
+onEachEngine("a mute ends at its exact second", async (db) => {
   await meet(db);
   await change(db, { mutedUntil: 100 });
   const muted = async (users: string[], conversations: string[], now: number) =>

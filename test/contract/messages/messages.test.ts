@@ -17,7 +17,7 @@ async function runsOf(db: Database, user: string): Promise<string[]> {
     sql`SELECT from_id, to_id FROM withheld WHERE user_id = ${user} ORDER BY from_id`,
   );
   const numbers = Array.from({ length: 100 }, (_, n) => messageId(n));
-  // A run begins with its first message, or with a time before that.
+  // A run begins at its first message, or at a time before it.
   return runs.map((run) => `${numbers.findIndex((id) => id >= run.from_id)}-${numbers.indexOf(run.to_id)}`);
 }
 
@@ -45,7 +45,7 @@ onEachEngine("message ids rise in commit order, even with a slow clock", async (
 });
 
 onEachEngine(
-  "a message with one failing file is rolled back: no text, file, event, place or mark",
+  "a message with one failing file is rolled back: text, files, events, place in the inbox and read position",
   async (db) => {
     await meet(db);
     await send(db, "a", 1, { files: [file("a", 1)] });
@@ -58,7 +58,7 @@ onEachEngine(
       used: await storageUsed(db, "a"),
     });
     const before = await look();
-    // The id of the first file is taken: an error that no check comes before.
+    // The id of the first file is taken, which no earlier check finds.
     await assert.rejects(send(db, "a", 2, { files: [file("a", 2), file("a", 1)] }));
     assert.deepEqual(await look(), before);
     await send(db, "a", 2, { files: [file("a", 2), file("a", 3)] });
@@ -66,7 +66,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("messages of a blocked user form one run until another message is seen", async (db) => {
+onEachEngine("consecutive messages of a blocked user form one run until a visible message", async (db) => {
   await meet(db);
   await send(db, "b", 1);
   const before = await eventsOf(db, "a");
@@ -89,7 +89,7 @@ onEachEngine("messages of a blocked user form one run until another message is s
   assert.deepEqual(await runsOf(db, "b"), []);
 });
 
-onEachEngine("a user erased after the token check cannot block anybody", async (db) => {
+onEachEngine("a user erased after the token check cannot block", async (db) => {
   await meet(db);
   await db.write("deleteUser", { id: "a", deletedAt: 1, limit: 1000, messageId: "m", entry: anEntry() });
   await block(db, "a", "b");

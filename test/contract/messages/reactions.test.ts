@@ -1,4 +1,4 @@
-// Reactions: whose, in which order, how many, and when they go, on both engines.
+// Reactions on both engines: who sees them, their order, their limit, and when they are deleted.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import {
@@ -22,7 +22,7 @@ const react = (db: Database, userId: string, emoji: string, id = M1) =>
 const unreact = (db: Database, userId: string, emoji: string, id = M1) =>
   db.write("removeReaction", { userId, messageId: id, emoji, now: 5 });
 
-/** As the reader sees them: each emoji with its users. */
+/** Returns the emoji that the reader sees, each with its users. */
 async function reactionsOf(db: Database, reader: string | null, id = M1): Promise<string[]> {
   const found = new Map<string, string>();
   for (const [, emoji, user] of await listReactions(db, [id], reader))
@@ -30,7 +30,7 @@ async function reactionsOf(db: Database, reader: string | null, id = M1): Promis
   return [...found.values()];
 }
 
-/** Events of reactions that the user got, oldest first. */
+/** Returns the events of reactions that the user got, oldest first. */
 async function toldOf(db: Database, user: string): Promise<string[]> {
   await eventsOf(db, user);
   const rows = await db.all<{ type: string; payload: string }>(
@@ -43,7 +43,7 @@ async function toldOf(db: Database, user: string): Promise<string[]> {
   });
 }
 
-onTwoNodes("nobody reacts to a message that they do not see", async ([db]) => {
+onTwoNodes("reacting needs a message that the user sees", async ([db]) => {
   await meet(db);
   await addUser(db, "c");
   await block(db, "b", "a");

@@ -9,7 +9,7 @@ import { addUser, anEntry, contact, message, messageId } from "../../support/row
 /** The conversation of a and b. */
 export const SHARED = "cnv_a_1";
 
-/** Users a and b who have each other as contacts. */
+/** Adds users a and b who have each other as contacts. */
 export async function meet(db: Database): Promise<void> {
   for (const name of ["a", "b"]) await addUser(db, name);
   await add(db, "a", "b");
@@ -18,7 +18,7 @@ export async function meet(db: Database): Promise<void> {
 
 let contacts = 0;
 
-/** The first contact of each user has the number 1. */
+/** Adds a contact. The first one of each user has the number 1. */
 export async function add(db: Database, owner: string, name: string, blocked = false): Promise<string> {
   const existing = await db.get(sql`SELECT 1 AS one FROM contacts WHERE id = ${contact(owner, 1).id}`);
   const input = contact(owner, existing ? ++contacts + 1 : 1);
@@ -32,7 +32,7 @@ export const leave = (db: Database, ownerId: string, id = contact(ownerId, 1).id
 export const block = (db: Database, ownerId: string, usernameKey: string, blockedAt: number | null = 1) =>
   db.write("setBlock", { ownerId, usernameKey, username: usernameKey.toUpperCase(), blockedAt, now: 1 });
 
-/** Returns the id of the message. */
+/** Sends a message and returns its id. */
 export const send = async (
   db: Database,
   sender: string,
@@ -40,7 +40,7 @@ export const send = async (
   fields: Partial<SendMessage> = {},
 ): Promise<string> => (await db.write("createMessage", message(sender, number, SHARED, fields))).id;
 
-/** The messages that the user sees, oldest first, by their numbers. */
+/** Returns the numbers of the messages that the user sees, oldest first. */
 export async function seenBy(db: Database, user: string, conversation = SHARED): Promise<number[]> {
   const seat = await findSeat(db, conversation, user);
   if (!seat) return [];
@@ -57,7 +57,7 @@ export async function seenBy(db: Database, user: string, conversation = SHARED):
   return ids.map((id) => Array.from({ length: 100 }, (_, n) => messageId(n)).indexOf(id));
 }
 
-/** The types and ids of the user's events, oldest first. */
+/** Returns the types and ids of the user's events, oldest first. */
 export async function eventsOf(db: Database, user: string): Promise<string[]> {
   while ((await db.write("numberEvents", { limit: 100 })) > 0);
   const rows = await db.all<{ type: string; payload: string }>(

@@ -1,4 +1,4 @@
-// Who is typing: found and broadcast in batches, on both engines.
+// Typists are found and broadcast in batches, on both engines.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import { eventually } from "../../support/files-on-disk.ts";
 import { addUser, contact } from "../../support/rows.ts";
 import { deleteUser, people } from "../groups/in-groups.ts";
 
-/** A node, and what it was told of broadcasts. */
+/** A node, and the broadcasts that it received. */
 interface Node {
   db: Database;
   texts: string[];
@@ -51,7 +51,7 @@ async function onPostgres(t: TestContext): Promise<Node[]> {
   return [await open(), await open()];
 }
 
-/** More than one batch and, on PostgreSQL, more than one notification has. */
+/** More than fit into one batch, and into one notification of PostgreSQL. */
 const CONTACTS = 600;
 
 function typingContract(name: string, open: (t: TestContext) => Promise<Node[]>): void {

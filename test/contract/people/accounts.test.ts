@@ -1,4 +1,4 @@
-// What users, tokens and the audit trail keep to on both engines.
+// The rules of users, tokens and the audit trail, on both engines.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { NEWEST } from "../../../src/db/page.ts";
@@ -9,7 +9,7 @@ import { onEachEngine } from "../databases.ts";
 
 const ids = async (rows: Promise<{ id: string }[]>) => (await rows).map(({ id }) => id);
 
-/** The trail without ids and times, oldest first. */
+/** Returns the audit trail without ids and times, oldest first. */
 async function trail(db: Database): Promise<unknown[][]> {
   const rows = await listEntries(db, walk("", 1000, true));
   return rows.map((row) => [row.action, row.actor_id, row.object_id, JSON.parse(row.details!)]);
@@ -37,7 +37,7 @@ onEachEngine("expired tokens and old audit entries are erased in steps, oldest f
   assert.equal(await hasEntriesBefore(db, acts[4]!), false);
 });
 
-onEachEngine("downloads recorded again after a lost answer are counted once", async (db) => {
+onEachEngine("downloads recorded again after a lost reply are counted once", async (db) => {
   const one = { entry: anEntry(), attachmentId: "att_1", details: { address: "::1", count: 3 } };
   const other = { entry: anEntry(), attachmentId: "att_2", details: { address: "192.0.2.1", count: 1 } };
   await db.write("recordDownloads", { downloads: [one] });

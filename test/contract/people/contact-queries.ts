@@ -11,9 +11,9 @@ export type ContactIndex = "primary" | "username" | "phone" | "blocked";
 
 /** A statement of a contact list. */
 export interface ContactQuery extends Statement {
-  /** The only one from which it may read contacts. */
+  /** The only index by which it may read contacts. */
   index: ContactIndex;
-  /** Whether it reads one part of a search: so few rows that they may be sorted. */
+  /** Whether it reads one part of a search, which has few enough rows to be sorted. */
   isPart: boolean;
 }
 
@@ -35,7 +35,10 @@ for (const usernameKey of [undefined, "name 77"]) {
 
 const STEPS = 2000;
 
-/** Every statement that reads this page for some combination of filters, with and without the end that a search gives it. */
+/**
+ * Returns every statement that reads this page, for each combination of filters, with and without the upper limit of a
+ * search.
+ */
 export function contactQueries(ownerId: string, page: Page, until: string): ContactQuery[] {
   return FILTERS.flatMap(([filter, index]) => {
     const isPart = mustSearch(filter);

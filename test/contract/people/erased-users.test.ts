@@ -1,4 +1,4 @@
-// What is kept of a user who was erased, in any table, on both engines: docs/sharing.md lists it.
+// Which rows of an erased user remain, in any table, on both engines. docs/sharing.md lists them.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
@@ -21,7 +21,7 @@ import { block, eraseAll, eventsOf } from "../messages/talk.ts";
 const ANN = "usr_ann";
 const BOB = "usr_bob";
 const SHARED = `cnv_${BOB}_1`;
-/** Begins all that Ann writes. */
+/** Everything that Ann writes begins with this word. */
 const WORD = "annwrote";
 
 const file = (user: string, number: number) =>
@@ -35,14 +35,14 @@ async function send(db: Database, user: string, number: number, more: object = {
 const join = (db: Database, owner: string, name: string, number = 1, limit = 1000) =>
   db.write("createContact", { ...contact(owner, number), usernameKey: name, limit });
 
-/** Something of Ann's in each table that may have it. */
+/** Adds rows of Ann's in each table that may have some. */
 async function live(db: Database): Promise<void> {
   await db.write("createUser", aUser(ANN, { username: "Ann", usernameKey: "ann" }));
   await addUser(db, BOB);
   await db.write("createToken", aToken(ANN, 1));
   await join(db, BOB, "ann");
   for (const number of [1, 2, 3]) await send(db, BOB, number, { files: [file(BOB, number)] });
-  // Its grants are still being written when she is erased.
+  // Its grants are still being written when Ann is erased.
   await join(db, ANN, BOB, 1, 1);
   await send(db, ANN, 4, { files: [file(ANN, 4)], data: JSON.stringify({ place: WORD }) });
   await send(db, BOB, 5, { mentions: [ANN, BOB], replyToId: messageId(4) });
@@ -54,7 +54,7 @@ async function live(db: Database): Promise<void> {
   await block(db, ANN, BOB);
   await send(db, BOB, 6);
   await block(db, BOB, "ann");
-  // Nobody but Ann sees these.
+  // Only Ann sees these.
   await send(db, ANN, 7, { files: [file(ANN, 7)] });
   await send(db, ANN, 8, {}, `cnv_${ANN}_notes`);
   await join(db, ANN, "nobody", 2);
@@ -66,7 +66,7 @@ async function live(db: Database): Promise<void> {
   await eventsOf(db, ANN);
 }
 
-/** Rows with one of these texts, as `table.column`; the columns of each table alone. */
+/** Returns the columns with one of these texts, as `table.column`. */
 async function findIn(db: Database, texts: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const { name, columns } of TABLES) {
@@ -81,7 +81,7 @@ async function findIn(db: Database, texts: readonly string[]): Promise<string[]>
 
 for (const limit of [2, 1000]) {
   onEachEngine(
-    `of an erased user remains what others have received, and no more: ${limit} rows at once`,
+    `an erased user's rows are gone, except what others have received: ${limit} rows per step`,
     async (db) => {
       await live(db);
       const had = new Set((await findIn(db, [ANN, WORD])).map((column) => column.split(".")[0]));
@@ -120,7 +120,7 @@ for (const limit of [2, 1000]) {
         "message_bodies.data",
         "message_bodies.text",
       ]);
-      // All of that goes when the last who has received it leaves.
+      // The rest is erased when the last recipient leaves.
       await db.write("deleteContact", {
         ...{ ownerId: BOB, id: contact(BOB, 1).id, deletedAt: 9, limit, expected: null, entry: anEntry() },
       });

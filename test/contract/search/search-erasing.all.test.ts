@@ -1,4 +1,4 @@
-// Texts are erased in steps that take few words out of the search index, on both engines.
+// Texts are erased in steps, each of which removes few words from the search index, on both engines.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { sql } from "../../../src/db/sql.ts";
@@ -6,9 +6,9 @@ import { addUser, anEntry, contact, message } from "../../support/rows.ts";
 import { onEachEngine } from "../databases.ts";
 import { block, eraseAll, leave, meet, send } from "../messages/talk.ts";
 
-/** Characters of a message. */
+/** Length of a message. */
 const LONG = 8000;
-/** That one write may erase: those of 250 rows, and of one more message. */
+/** How many characters one write may erase: those of 250 rows, and one more message. */
 const MOST = 50_000 + LONG;
 const MESSAGES = 24;
 
@@ -19,11 +19,11 @@ async function characters(db: Database): Promise<number> {
   return row!.sum;
 }
 
-/** No two neighbours are the same, so each character is an entry. */
+/** Neighboring characters differ, so each one is an entry of the index. */
 const textOf = (number: number) =>
   Array.from({ length: LONG }, (_, i) => String.fromCharCode(0x4e00 + ((i * 7 + number) % 20_000))).join("");
 
-/** Runs writes until nothing is left, and returns the most characters that one of them has erased. */
+/** Runs writes until nothing is left. Returns how many characters the largest of them erased. */
 async function mostErased(db: Database, first: () => Promise<unknown>): Promise<number> {
   let before = await characters(db);
   let most = 0;
@@ -40,7 +40,7 @@ async function mostErased(db: Database, first: () => Promise<unknown>): Promise<
 
 const CONTACTS = 6;
 
-onEachEngine(`no write of a departure erases more than ${MOST} characters`, async (db) => {
+onEachEngine(`no erasing step of a conversation erases more than ${MOST} characters`, async (db) => {
   await meet(db);
   for (let i = 0; i < MESSAGES; i++) await send(db, "a", i, { text: textOf(i) });
   while (await db.write("indexMessages", { limit: 200, characters: 100_000 }));
@@ -52,7 +52,7 @@ onEachEngine(`no write of a departure erases more than ${MOST} characters`, asyn
   assert.ok(most > LONG && most <= MOST, `${most} characters`);
 });
 
-onEachEngine("no write that erases scattered withheld texts exceeds that", async (db) => {
+onEachEngine("no erasing step of scattered withheld texts exceeds that", async (db) => {
   await meet(db);
   for (let i = 0; i < MESSAGES; i += 6) {
     await block(db, "b", "a");
@@ -66,7 +66,7 @@ onEachEngine("no write that erases scattered withheld texts exceeds that", async
   assert.ok(most > LONG && most <= MOST, `${most} characters`);
 });
 
-onEachEngine("no write that erases a user with many conversations exceeds that", async (db) => {
+onEachEngine("no erasing step of a user with many conversations exceeds that", async (db) => {
   await addUser(db, "a");
   for (let i = 0; i < CONTACTS; i++) {
     const one = contact("a", i);

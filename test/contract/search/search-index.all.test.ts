@@ -1,4 +1,4 @@
-// The search index has the words of the texts and nothing else, whatever comes between the steps that write it.
+// The search index has exactly the words of the texts, in whatever order its updates and other writes run.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
@@ -17,14 +17,14 @@ import { anEntry, aUser, message, messageId } from "../../support/rows.ts";
 import { scaled } from "../../support/scale.ts";
 import { type Column, columnOf, findIndexProblems } from "../../support/search-index.ts";
 
-/** As ids of conversations are. */
+/** In the form of a conversation id. */
 const NOTES = "cnv_01kc0000000000000000000000";
 
-/** A database, opened twice if the engine can. */
+/** A database. PostgreSQL opens it twice, as two nodes. */
 interface Site {
   nodes: [Database, Database];
   column: Column;
-  /** What the engine has found to be damaged, and rebuilds. */
+  /** The damages of the index that the engine has found and repairs. */
   damages: unknown[];
 }
 
@@ -49,7 +49,7 @@ async function onPostgres(t: TestContext): Promise<Site> {
 
 const ENGINES = { sqlite: onSqlite, postgres: onPostgres };
 
-/** Its end is the same for each engine, and no compression makes it shorter. */
+/** A word that does not compress, with an end that both engines keep. */
 const LONG_WORD = Array.from({ length: 100 }, (_, i) =>
   createHash("sha512").update(`${i}`).digest("hex"),
 ).join("");
@@ -80,7 +80,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("rebuild" as const), which: fc.nat(20) }) },
 );
 
-/** A few texts at most, so that there are many steps. */
+/** Few texts per step, so that there are many steps. */
 const PORTION = { limit: 3, characters: 40 };
 
 class Talk {
@@ -125,7 +125,7 @@ async function indexAll(db: Database): Promise<void> {
 }
 
 for (const [name, open] of Object.entries(ENGINES)) {
-  test(`${name}: a text that never was in the index goes, also while the index is rebuilt`, async (t) => {
+  test(`${name}: a text that was never indexed is deleted, also while the index is rebuilt`, async (t) => {
     const site = await open(t);
     const [db] = site.nodes;
     await db.write("createUser", aUser("a", { conversationId: NOTES }));
@@ -141,14 +141,14 @@ for (const [name, open] of Object.entries(ENGINES)) {
     assert.deepEqual(site.damages, []);
   });
 
-  test(`${name}: sent, edited and deleted in any order between its steps, the index has the words of the texts`, async (t) => {
+  test(`${name}: after any order of sends, edits, deletes and index updates, the index has the words of the texts`, async (t) => {
     const site = await open(t);
     await site.nodes[0].write("createUser", aUser("a", { conversationId: NOTES }));
     const talk = new Talk(site);
     const property = fc.asyncProperty(
       fc.array(fc.array(steps, { minLength: 1, maxLength: 4 }), { maxLength: 12 }),
       async (rounds) => {
-        // Those of a round run at the same moment.
+        // The steps of a round run at the same time.
         for (const round of rounds) await Promise.all(round.map((step) => talk.run(step)));
         await indexAll(site.nodes[0]);
         assert.deepEqual(await findIndexProblems(site.column), []);
@@ -159,7 +159,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
   });
 }
 
-test("sqlite: writes that meet a damaged index are done, and it is rebuilt", async (t) => {
+test("sqlite: writes that find a damaged index succeed, and the index is rebuilt", async (t) => {
   const { dataFolder } = await testConfig(t);
   await mkdir(dataFolder);
   const path = `${dataFolder}/parley.db`;
@@ -178,7 +178,7 @@ test("sqlite: writes that meet a damaged index are done, and it is rebuilt", asy
   other.exec(`UPDATE message_index_data SET block = x'${"ff".repeat(41)}' WHERE id = 10`);
   other.close();
   const erase = { userId: "a", id: messageId(1), expected: null, now: 1, entry: anEntry() };
-  // All of these share a commit.
+  // All of these share one commit.
   await Promise.all([
     db.write("createUser", aUser("b")),
     db.write("deleteMessage", erase),

@@ -12,7 +12,7 @@ import type { Lookup } from "../../../src/util/words.ts";
 
 const CONVERSATIONS = ["cnv_7", "cnv_8", "cnv_9"];
 
-/** What a search asks of the tables. */
+/** Returns the queries of a search on the tables. */
 export async function searchQueries(): Promise<Statement[]> {
   const asked: Statement[] = [];
   const note = async (statement: Statement) => {
@@ -31,7 +31,7 @@ export async function searchQueries(): Promise<Statement[]> {
   return asked;
 }
 
-/** What it asks of the index. */
+/** Returns the queries of a search on the index. */
 export function lookups(
   bodiesQuery: (keys: readonly string[], lookup: Lookup, limit: number) => Statement,
 ): Statement[] {

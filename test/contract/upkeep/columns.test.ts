@@ -1,4 +1,4 @@
-// The columns of a statement are the keys of its row's type, on both engines.
+// The columns of each statement are the keys of its row's type, on both engines.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NEWEST } from "../../../src/db/page.ts";
@@ -32,7 +32,7 @@ interface Expected {
   keys: string[];
 }
 
-/** The type checker keeps these complete: a missing key is an error, and so is one that the row does not have. */
+/** The type checker requires exactly these keys: a missing one is an error, and so is an extra one. */
 type Keys<R> = Record<keyof R, true>;
 
 const expect = <R>(statement: Statement<R>, keys: Keys<R>): Expected => ({
@@ -40,7 +40,7 @@ const expect = <R>(statement: Statement<R>, keys: Keys<R>): Expected => ({
   keys: Object.keys(keys),
 });
 
-/** Captures the statement of a query, which gets no rows. */
+/** Captures the statement of a query and returns no rows to it. */
 async function expectRead<R>(ask: (db: Reader) => Promise<R[] | R | undefined>, keys: Keys<R>) {
   let asked: Statement | undefined;
   const db: Reader = {

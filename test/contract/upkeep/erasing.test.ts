@@ -1,4 +1,4 @@
-// What is seen, counted and left between the steps in which deleted contacts and users are erased, on both engines.
+// What users see and which rows are counted between the steps that erase contacts and users, on both engines.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { NEWEST } from "../../../src/db/page.ts";
@@ -18,16 +18,16 @@ import { raw, sql } from "../../../src/db/sql.ts";
 import { addUser, anEntry, attachment, aUser, contact, messageId, walk } from "../../support/rows.ts";
 import { onEachEngine } from "../databases.ts";
 
-/** Of the conversation that a and b share. */
+/** The conversation that a and b share. */
 const SHARED = "cnv_a_1";
-/** So few that each delete takes many steps. */
+/** So small that each delete takes many steps. */
 const LIMIT = 2;
-/** Likewise, but more than the events of an upload, which an erased member gets until the contact is erased. */
+/** Also small, but larger than the events of one upload, which an erased member gets until the contact is erased. */
 const LIMIT_OF_A_USER = 3;
 
 const idOf = (number: number) => `att_${String(number).padStart(4, "0")}`;
 
-/** Users a and b who share a conversation, where b sent files 1 to 5 and a sent files 6 to 8. */
+/** Adds users a and b who share a conversation, in which b sent files 1 to 5 and a sent files 6 to 8. */
 async function share(db: Database): Promise<void> {
   for (const name of ["a", "b"]) await addUser(db, name);
   await db.write("createContact", { ...contact("a", 1), usernameKey: "b" });
@@ -61,7 +61,7 @@ async function count(db: Database, from: string): Promise<number> {
   return (await db.get<{ count: number }>(sql`SELECT COUNT(*) AS count FROM ${raw(from)}`))!.count;
 }
 
-/** Rows of all tables that a delete erases. */
+/** Counts the rows of all tables that a delete erases. */
 async function countAll(db: Database): Promise<number> {
   let sum = 0;
   for (const table of [
@@ -72,7 +72,7 @@ async function countAll(db: Database): Promise<number> {
   return sum;
 }
 
-/** Takes steps until nothing is left, with a look between them. No step erases more rows than its limit stands for. */
+/** Runs steps until nothing is left, and calls `look` between them. No step erases more rows than the limit allows. */
 async function eraseAll(db: Database, look: () => Promise<void>, limit = LIMIT): Promise<number> {
   for (let steps = 0; ; steps++) {
     await look();
@@ -107,7 +107,7 @@ async function eventsOf(db: Database, user: string): Promise<string[]> {
 const ALL = [1, 2, 3, 4, 5, 6, 7, 8];
 
 onEachEngine(
-  "a member who left sees nothing while the conversation is erased, the other member everything",
+  "a member who left sees nothing while the conversation is erased, and the other member still sees everything",
   async (db) => {
     await share(db);
     await leave(db, "a");
@@ -128,7 +128,7 @@ onEachEngine(
 onEachEngine("links end when the last member leaves, and every row is erased", async (db) => {
   await share(db);
   await leave(db, "a");
-  // Gone for both while a's grant is still there.
+  // The file is deleted for both users, although a's grant still exists.
   await db.write("deleteAttachment", {
     userId: "b",
     id: idOf(5),
@@ -152,7 +152,7 @@ onEachEngine("joining again before the erasure ends shows only later messages", 
   await leave(db, "a");
   await db.write("createContact", { ...contact("a", 2), usernameKey: "b" });
   await seesNothing(db, "a");
-  // A file added to a message from before is as hidden as that message.
+  // A file added to an earlier message is as hidden as that message.
   await db.write("createAttachment", attachment("b", 9, { messageId: messageId(1) }));
   await send(db, "b", 10);
   await send(db, "a", 11);
@@ -184,7 +184,7 @@ onEachEngine("joining again before the erasure ends shows only later messages", 
   }
 });
 
-onEachEngine("leaving twice before the erasure ends shows nothing of either time", async (db) => {
+onEachEngine("leaving twice before the erasure ends shows nothing from either membership", async (db) => {
   await share(db);
   await leave(db, "a");
   await db.write("createContact", { ...contact("a", 2), usernameKey: "b" });
@@ -212,7 +212,7 @@ onEachEngine("a deleted user disappears at once, and every row is erased", async
     messageId: "m",
     entry: anEntry(),
   });
-  // Another user of the name comes while the first is still being erased.
+  // A new user takes the name while the first one is still being erased.
   await db.write("createUser", aUser("a2", { usernameKey: "a" }));
   let number = 20;
   await eraseAll(
@@ -232,7 +232,7 @@ onEachEngine("a deleted user disappears at once, and every row is erased", async
         [],
       );
       assert.ok(!(await listRecipients(db, 0, 1e9)).includes("a"));
-      // They go on with the conversation, and with each upload the deleted user might get something.
+      // b continues to send, and each send could create an event for the deleted user.
       await send(db, "b", number++);
       while ((await db.write("numberEvents", { limit: 100 })) > 0);
       if (number === 22) await db.write("createContact", { ...contact("a2", 1), usernameKey: "b" });
@@ -254,7 +254,10 @@ onEachEngine("a deleted user disappears at once, and every row is erased", async
   assert.deepEqual((await listTombstones(db, 1, 100)).sort(), notes.map((i) => `blob-${i}`).sort());
   assert.equal(await count(db, "deliveries WHERE webhook_id = 'whk_b' AND next_at IS NOT NULL"), 1);
 });
-/** A webhook of a, and one of b that gets events of all users: in one conversation b's waits behind a's. */
+/**
+ * Adds a webhook of a, and an all-users webhook of b with a delivery that waits for one of a's in the same
+ * conversation.
+ */
 async function addWebhooks(db: Database): Promise<void> {
   for (const user of ["a", "b"]) {
     const row = {

@@ -1,5 +1,5 @@
-// Once, two users who had each other as contacts had one conversation each. A database of that time is served as if they had
-// shared the older conversation from the start.
+// In early schemas, two users who had each other as contacts had a conversation each. The migration merges each pair
+// into the older conversation.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ import { eventually } from "../../support/files-on-disk.ts";
 import { type Engine, oldConfig, type Rows } from "../../support/old-databases.ts";
 import { type Contact, filesOf, give, type Person, read, send, used } from "../../support/people.ts";
 
-/** The last versions before users shared conversations. */
+/** The last versions in which users did not share conversations. */
 const BEFORE = { sqlite: 5, postgres: 1 };
 const MADE_AT = Date.UTC(2026, 0, 1);
 
@@ -22,7 +22,7 @@ interface OldContact {
   blocked?: boolean;
 }
 
-/** In the order in which they were made. Each owner sent one file there, and one to the notes. */
+/** In order of creation. Each owner sent one file there, and one to the notes. */
 const CONTACTS: OldContact[] = [
   { owner: "ann", name: "bob" },
   { owner: "bob", name: "ann" },
@@ -38,7 +38,10 @@ const CONTACTS: OldContact[] = [
 ];
 const NAMES = [...new Set(CONTACTS.map(({ owner }) => owner))];
 
-/** For each user and contact: whose conversation they share, the files in it, and whether the contact is shown as active. */
+/**
+ * For each user and contact: the conversation that they share, the files in it, and whether the contact is shown as
+ * active.
+ */
 const EXPECTED: Record<string, { name: string; with: string; sees: string[]; isActive: boolean }[]> = {
   ann: [{ name: "bob", with: "ann>bob", sees: ["ann>bob", "bob>ann"], isActive: true }],
   bob: [{ name: "ann", with: "ann>bob", sees: ["ann>bob", "bob>ann"], isActive: true }],
@@ -58,7 +61,7 @@ const EXPECTED: Record<string, { name: string; with: string; sees: string[]; isA
 interface Old {
   rows: Rows;
   people: Map<string, string>;
-  /** By "owner>name". */
+  /** Keys are "owner>name". */
   conversations: Map<string, string>;
 }
 
@@ -112,7 +115,7 @@ function oldDatabase(): Old {
     conversations.set(`${owner}>${name}`, conversation);
     rows.push(...contactRows({ owner, name, blocked: blocked === true }, { id, conversation, ownerId }, now));
   }
-  // All files are later than all contacts, and those to the later contacts come first.
+  // All files are newer than all contacts. Files to later contacts come first.
   for (const { owner, name } of [...CONTACTS].reverse()) {
     now += 60_000;
     upload(people.get(owner)!, conversations.get(`${owner}>${name}`)!, `${owner}>${name}`);
@@ -143,7 +146,7 @@ function contactRows(
   ];
 }
 
-/** Text that looks like the JSON member that the migration replaces. */
+/** Returns text that looks like the JSON member that the migration replaces. */
 function oddName(conversation: string): string {
   return `","conversation_id":"${conversation}","x":"\\`;
 }
@@ -177,7 +180,7 @@ async function filesIn(server: TestApp, who: Person, conversation: string): Prom
 }
 
 for (const [engine, version] of Object.entries(BEFORE) as [Engine, number][]) {
-  test(`${engine}: pairs of conversations become one, which shows each user what was not blocked`, async (t) => {
+  test(`${engine}: pairs of conversations are merged, and each user sees the files that were not blocked`, async (t) => {
     const { rows, people, conversations } = oldDatabase();
     const server = await startOn(t, await oldConfig(t, engine, version, rows));
     const users = await signIn(server, people);

@@ -1,5 +1,5 @@
-// Migrations that decide who sees what: from files with grants to messages with one rule, and to hidden files that no longer
-// count in the storage of their uploaders.
+// Migrations that decide who sees what: from files with grants to messages with one visibility rule, and to hidden
+// files that no longer count against their uploader's storage.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -12,7 +12,10 @@ import { holds } from "../../support/property.ts";
 import { attachment, message, walk } from "../../support/rows.ts";
 import { eraseAll, seenBy } from "../messages/talk.ts";
 
-/** The schemas in which users share conversations, the first that erases departures in steps, and the one before hidden files. */
+/**
+ * The schemas with shared conversations, the first one that erases departures in steps, and the last one that counts
+ * hidden files.
+ */
 const SCHEMAS = {
   sqlite: { shared: [6, 7, 8, 9, 10], stepwise: 9, beforeHidden: 20 },
   postgres: { shared: [2, 3, 4, 5, 6], stepwise: 5, beforeHidden: 18 },
@@ -23,7 +26,7 @@ const id = (kind: string, number: number) => `${kind}_${String(number).padStart(
 const CONVERSATION = id("cnv", 1);
 const AB = ["a", "b"];
 
-/** A file and the users who have a grant of it. */
+/** A file and the users who have a grant for it. */
 interface OldFile {
   number: number;
   message: number;
@@ -75,7 +78,7 @@ const FILES: OldFile[] = [
   { number: 11, message: 10, by: "a", grants: ["a"] },
   { number: 12, message: 10, by: "a", grants: ["a"] },
   { number: 21, message: 20, by: "a", grants: AB },
-  // Sent to different sets of members.
+  // The files of one message, with different grants.
   { number: 31, message: 30, by: "a", grants: AB },
   { number: 32, message: 30, by: "a", grants: ["a"] },
   { number: 33, message: 30, by: "a", grants: AB },
@@ -94,7 +97,7 @@ const OLD_TYPES =
   "attachment.created attachment.deleted attachment.updated contact.created contact.deleted contact.updated webhook.disabled";
 const OLD_SCOPES = "contacts:read contacts:write attachments:read attachments:write events:read";
 
-/** Records that contain the name of a file, and webhooks and tokens with all types or scopes. */
+/** Returns records that contain a file's name, and webhooks and tokens with all types or scopes. */
 function referringRows(): Rows {
   const payload = JSON.stringify({ id: id("att", 1), message_id: id("msg", 1), filename: "secret" });
   const event = { conversation_id: CONVERSATION, created_at: 1 };
@@ -110,7 +113,7 @@ function referringRows(): Rows {
   return [
     ...userRows("a"),
     ["events", { position: 1, number: 1, ...told }],
-    // An erased one keeps its number.
+    // An erased event keeps its number.
     ["events", { position: 2, number: 2, ...told, payload: "" }],
     ["events", { position: 3, number: 3, ...told, type: "contact.created", payload: '{"id":"con_1"}' }],
     ["deliveries", { webhook_id: "whk_1", id: "dlv_1", ...told, ...state }],
@@ -126,7 +129,7 @@ function referringRows(): Rows {
   ];
 }
 
-/** Worlds of three users in one conversation; a bit of `grants` is one user. */
+/** Worlds of three users in one conversation. Each bit of `grants` is one user. */
 const worlds = fc.record({
   members: fc.integer({ min: 0, max: 7 }),
   departed: fc.integer({ min: 0, max: 7 }),
@@ -138,13 +141,13 @@ const worlds = fc.record({
     }),
     { minLength: 1, maxLength: 12 },
   ),
-  /** How many files each departing user had when leaving; 0: none is. */
+  /** How many files each departing user had when leaving; 0 if the user is not departing. */
   departing: fc.tuple(fc.nat(12), fc.nat(12), fc.nat(12)),
 });
 const USERS = ["a", "b", "c"];
 const among = (bits: number) => USERS.filter((_, i) => (bits >> i) & 1);
 
-/** Files of a: hidden by a, seen by both, and hidden by b. One of b that a has hidden. */
+/** Files of a: hidden by a, seen by both, and hidden by b. And a file of b that a has hidden. */
 function hiddenRows(): Rows {
   const file = (number: number, by: string, grants: readonly string[]): Rows => [
     [
@@ -175,13 +178,13 @@ function hiddenRows(): Rows {
 
 for (const [engine, { shared, stepwise, beforeHidden }] of ENGINES) {
   for (const version of shared) {
-    test(`${engine}: schema ${version}: files and contacts become messages, hidden runs, places, marks and blocks`, async (t) => {
+    test(`${engine}: schema ${version}: files and contacts become messages, withheld runs, places in inboxes, read positions and blocks`, async (t) => {
       const rows = [
         ...AB.flatMap(userRows),
         ...AB.flatMap(member),
         ...[...contactRows("a", "b", false), ...contactRows("b", "a", true)],
         ...[10, 20, 30].flatMap((number) => messageRow(number, "a")),
-        // One without a file.
+        // A message without a file.
         ...messageRow(35, "a"),
         ...messageRow(40, "b"),
         ...FILES.flatMap(fileRows),
@@ -200,7 +203,7 @@ for (const [engine, { shared, stepwise, beforeHidden }] of ENGINES) {
         [at(10), at(20), at(30), at(32, 6), at(40)],
       );
       const plain = (statement: Statement) => valuesOf(db, statement);
-      // b had left, and came back before message 20.
+      // b left, and came back before message 20.
       assert.deepEqual(
         await plain(sql`SELECT user_id, since_id, contact_id, contact_joined FROM members
           WHERE conversation_id = ${CONVERSATION} ORDER BY user_id`),
@@ -226,7 +229,7 @@ for (const [engine, { shared, stepwise, beforeHidden }] of ENGINES) {
     });
   }
 
-  test(`${engine}: records only refer to files, and webhooks and tokens keep their reach`, async (t) => {
+  test(`${engine}: records only refer to files, and webhooks and tokens keep their types and scopes`, async (t) => {
     const rows = referringRows();
     if (engine === "postgres") {
       const { position: _, number: __, ...waiting } = rows.find(([table]) => table === "events")![1];
@@ -263,7 +266,7 @@ for (const [engine, { shared, stepwise, beforeHidden }] of ENGINES) {
     ]);
   });
 
-  test(`${engine}: everybody sees the same files as before, also while departures are erased`, async (t) => {
+  test(`${engine}: each user sees the same files as before, even while departures are erased`, async (t) => {
     const property = fc.asyncProperty(worlds, fc.constantFrom(...shared), async (world, version) => {
       const numbered = [...world.files].sort((a, b) => a.message - b.message);
       const files = numbered.map(({ message, by, grants }, i): OldFile => {
@@ -299,7 +302,7 @@ for (const [engine, { shared, stepwise, beforeHidden }] of ENGINES) {
       for (const user of members) {
         const number = 90 + USERS.indexOf(user);
         const sent = await db.write("createMessage", message(user, number, CONVERSATION));
-        // Files from before may have this number, too; a blob has one file.
+        // An earlier file may have this number too, and each file needs its own blob key.
         const later = attachment(user, number, { messageId: sent.id }, { blobKey: `later-${number}` });
         await db.write("createAttachment", later);
       }
@@ -314,7 +317,7 @@ for (const [engine, { shared, stepwise, beforeHidden }] of ENGINES) {
     await holds(property, 12);
   });
 
-  test(`${engine}: a file that its uploader has hidden no longer counts in their storage`, async (t) => {
+  test(`${engine}: a file that its uploader has hidden no longer counts against their storage`, async (t) => {
     const db = await openOld(t, engine, beforeHidden, hiddenRows());
     const used = await valuesOf(db, sql`SELECT user_id, used FROM storage ORDER BY user_id`);
     assert.deepEqual(used, [

@@ -1,4 +1,4 @@
-// Databases of every earlier schema, with data in each table, are brought forward and keep what users had.
+// Databases of every earlier schema, with data in each table, are migrated and keep the users' data.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ import { openOnPostgres, openOnSqlite } from "../databases.ts";
 const ENGINES = { sqlite: openOnSqlite, postgres: openOnPostgres };
 
 interface Data {
-  /** The versions that the rows fit: from the first of each engine, and before the last. */
+  /** The versions that have these rows: the first one of each engine, and the version after the last. */
   since: Record<Engine, number>;
   until?: Record<Engine, number>;
   /** One row for each table. */
@@ -54,7 +54,7 @@ const FILE = {
 const EVENT = {
   ...{ recipient_id: "usr_1", type: "contact.created", conversation_id: "cnv_2", payload: '{"id":"con_1"}' },
 };
-/** Neither conversation nor user has anything else. */
+/** No other row has this conversation or user. */
 const SEAT = { conversation_id: "cnv_9", user_id: "usr_9" };
 
 const DATA: Data[] = [
@@ -203,7 +203,7 @@ const DATA: Data[] = [
   { since: { sqlite: 20, postgres: 18 }, rows: { name_rule: { rule: "r" } } },
 ];
 
-/** Tables that migrations or the engine fill, and `moves`, without which alone a database is complete. */
+/** Tables that migrations or the engine fill, and `moves`, which marks an incomplete database. */
 const WITHOUT_DATA =
   /^(moves|revocations|event_positions|message_index\w*|sqlite_sequence|schema_version|incarnation_\d+)$/;
 
@@ -218,7 +218,7 @@ const SCHEMA_VERSION = {
 
 for (const [engine, openNew] of Object.entries(ENGINES) as [Engine, typeof openOnSqlite][]) {
   for (const version of versionsOf(engine)) {
-    test(`${engine}: a database of schema version ${version} is brought forward with all its data`, async (t) => {
+    test(`${engine}: a database of schema version ${version} is migrated with all its data`, async (t) => {
       const data = DATA.filter(
         ({ since, until }) => since[engine] <= version && version < (until?.[engine] ?? NEVER),
       );
@@ -236,7 +236,7 @@ for (const [engine, openNew] of Object.entries(ENGINES) as [Engine, typeof openO
     });
   }
 
-  test(`${engine}: the tests of migrations have data for every table`, async (t) => {
+  test(`${engine}: migration tests have data for every table`, async (t) => {
     const db = await openNew(t);
     const tables = (await db.all(TABLES[engine])).map(({ name }) => name);
     const filled = new Set(DATA.flatMap(({ rows }) => Object.keys(rows)));
@@ -258,7 +258,7 @@ for (const [engine, openNew] of Object.entries(ENGINES) as [Engine, typeof openO
   });
 }
 
-/** PostgreSQL gives bytes as buffers. */
+/** PostgreSQL returns bytes as buffers. */
 const plain = (row: Row): Row =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [
@@ -267,13 +267,13 @@ const plain = (row: Row): Row =>
     ]),
   );
 
-/** Tables, columns, indexes, constraints, triggers and views, those of each table in the order in which they were created. */
+/** Returns tables, columns, indexes, constraints, triggers and views. Those of one table are in order of creation. */
 const describeSchema: Record<Engine, (db: Database) => Promise<string[]>> = {
   async sqlite(db) {
     const rows = await db.all<{ name: string; sql: string | null }>(
       sql`SELECT name, sql FROM sqlite_schema ORDER BY tbl_name, rowid`,
     );
-    // As if written by one hand: without comments, line breaks, and the quotes of a renamed table.
+    // Removes comments, line breaks and the quotes of renamed tables, so that equal schemas have equal text.
     const tidy = (text: string) =>
       text
         .replaceAll(/--.*$/gm, "")
@@ -336,7 +336,7 @@ test("postgres: a migration that fails leaves the database unchanged", async (t)
   assert.deepEqual(await administer(url, "SELECT mine FROM grants"), ["kept"]);
 });
 
-test("postgres: nodes that start at once create the schema once, whatever the default isolation of the database", async (t) => {
+test("postgres: nodes that start at once create the schema once, at any default isolation level", async (t) => {
   const url = await emptyDatabase(t);
   const name = new URL(url).pathname.slice(1);
   await administer(url, `ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`);
@@ -345,7 +345,7 @@ test("postgres: nodes that start at once create the schema once, whatever the de
   assert.deepEqual(await administer(url, "SELECT count FROM revocations"), ["0"]);
 });
 
-test("postgres: a command changes no schema, and says what to do", async (t) => {
+test("postgres: a command never migrates an older schema, and says what to do", async (t) => {
   const url = await emptyDatabase(t);
   await assert.rejects(openPostgres(url, requireCurrentPostgres), /There is no Parley in this database/);
   assert.deepEqual(await administer(url, "SELECT relname FROM pg_stat_user_tables"), []);

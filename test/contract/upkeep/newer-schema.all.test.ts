@@ -1,4 +1,5 @@
-// Nodes of PostgreSQL while a newer release migrates their database. The newer release is this one with one more migration.
+// PostgreSQL nodes while a newer release migrates their database. The newer release is this one with one more
+// migration.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import pg from "pg";
@@ -24,14 +25,14 @@ const ADDITIVE = `-- Oldest version beside it: ${VERSION}\nCREATE TABLE more (id
 
 async function connect(t: TestContext, url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
-  // Its database goes before it does.
+  // The database is dropped before this client ends.
   client.on("error", () => {});
   await client.connect();
   t.after(() => client.end());
   return client;
 }
 
-/** Starts the newer release; resolves once its schema is committed. */
+/** Starts the newer release. Resolves once its schema is committed. */
 async function upgrade(t: TestContext, url: string, migration: string): Promise<void> {
   return migratePostgres(await connect(t, url), [...MIGRATIONS, migration]);
 }
@@ -45,17 +46,17 @@ async function openNode(t: TestContext, url: string): Promise<Database> {
 
 const isUnavailable = (error: unknown) => error instanceof ParleyError && error.code === "unavailable";
 
-/** The ids of what is waiting for a lock that the first client has. */
+/** Returns the process ids that wait for the first client's lock. */
 const waitingFor = (url: string, table: string) =>
   administer(url, `SELECT pid FROM pg_locks WHERE NOT granted AND relation = '${table}'::regclass`);
 
-/** A single write and one of a bulk. */
+/** A single write and a bulk write. */
 const WRITES = {
   single: (db: Database) => db.write("createUser", aUser("b")),
   bulk: (db: Database) => db.write("createContact", contact("a", 1)),
 };
 
-test("a node serves nothing after a migration that it must not run beside, and says so once", async (t) => {
+test("a node serves nothing after an incompatible migration, and reports it once", async (t) => {
   const url = await testDatabase(t);
   const told: number[] = [];
   const callbacks = { ...NO_CALLBACKS, onOutdated: (version: number) => void told.push(version) };
@@ -74,17 +75,17 @@ test("a node serves nothing after a migration that it must not run beside, and s
   assert.ok(await eventually(async () => (await administer(url, `SELECT pid ${LOCKS}`)).length > 0));
   assert.deepEqual(told, [VERSION + 1]);
   for (const migrate of [undefined, requireCurrentPostgres]) {
-    // One that opens all the same must not keep the test running.
+    // If opening succeeds, the database must be closed, or the test would not end.
     const opened = openPostgres(url, migrate).then((each) => each.close());
     await assert.rejects(opened, new RegExp(`schema version ${VERSION + 1}`));
   }
 });
 
 for (const [kind, write] of Object.entries(WRITES)) {
-  test(`a ${kind} write that waits for the migration is not done after it, and may be retried`, async (t) => {
+  test(`a ${kind} write that waits for the migration is refused afterwards, and may be retried`, async (t) => {
     const url = await testDatabase(t);
     const db = await openNode(t, url);
-    // On every connection, so that none learns of the end of its table when it is opened.
+    // Writes on every connection, so that each one is prepared before the migration.
     await Promise.all(Array.from({ length: 9 }, (_, i) => db.write("createUser", aUser(`user ${i}`))));
     const gate = await connect(t, url);
     await gate.query("SELECT pg_advisory_lock(1)");
@@ -103,7 +104,7 @@ for (const [kind, write] of Object.entries(WRITES)) {
   });
 }
 
-test("a migration waits for a write under way, and sees it", async (t) => {
+test("a migration waits for a running write, and sees its rows", async (t) => {
   const url = await testDatabase(t);
   const db = await openNode(t, url);
   const blocker = await connect(t, url);
@@ -121,7 +122,7 @@ test("a migration waits for a write under way, and sees it", async (t) => {
 const NOT_GRANTED = `FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-test("beside a migration that says so a node goes on, and others of its release and commands start", async (t) => {
+test("after a compatible migration an old node keeps working, and other nodes and commands of its release start", async (t) => {
   const url = await testDatabase(t);
   const db = await openNode(t, url);
   await upgrade(t, url, ADDITIVE);
@@ -133,11 +134,11 @@ test("beside a migration that says so a node goes on, and others of its release 
   await (await openPostgres(url, requireCurrentPostgres)).close();
   assert.deepEqual(await administer(url, "SELECT version FROM schema_version"), [VERSION + 1]);
   assert.deepEqual(await administer(url, "SELECT oldest FROM schema_version"), [VERSION]);
-  // Every release from there on has its table.
+  // Every release since then has its own table.
   await administer(url, `SELECT id FROM incarnation_${VERSION + 1}`);
 });
 
-test("a migration gives way to a long transaction, and is tried again", async (t) => {
+test("a migration yields to a long transaction, and is retried", async (t) => {
   const url = await testDatabase(t);
   const db = await openNode(t, url);
   const reader = await connect(t, url);
@@ -150,7 +151,7 @@ test("a migration gives way to a long transaction, and is tried again", async (t
   await upgraded;
 });
 
-/** A database of this version with a session of a node that does not notice a newer schema. */
+/** Creates a database of this version, with a session of a node that does not detect newer schemas. */
 async function openUnguarded(t: TestContext, version: number): Promise<{ url: string; session: pg.Client }> {
   const url = await emptyDatabase(t);
   await makeOldPostgres(url, version, []);
@@ -160,9 +161,9 @@ async function openUnguarded(t: TestContext, version: number): Promise<{ url: st
   return { url, session };
 }
 
-// The release after those runs beside them, but this one does not.
+// The release with version UNGUARDED + 1 runs beside such nodes, but this release does not.
 for (const version of [UNGUARDED, UNGUARDED + 1]) {
-  test(`nodes that do not notice a newer schema must stop before schema version ${version} is migrated`, async (t) => {
+  test(`nodes that do not detect newer schemas must stop before schema version ${version} is migrated`, async (t) => {
     const { url, session } = await openUnguarded(t, version);
     const migrate = async () => migratePostgres(await connect(t, url));
     await assert.rejects(
@@ -172,7 +173,7 @@ for (const version of [UNGUARDED, UNGUARDED + 1]) {
     assert.deepEqual(await administer(url, "SELECT version FROM schema_version"), [version]);
     await session.query("SELECT pg_advisory_unlock_all()");
     await migrate();
-    // A node that returns cannot write: each of its writes reads this table.
+    // A node that reconnects cannot write, because each of its writes reads this table.
     await assert.rejects(session.query("SELECT id FROM incarnation"), /does not exist/);
   });
 }

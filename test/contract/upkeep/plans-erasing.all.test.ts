@@ -1,4 +1,4 @@
-// How each engine finds the rows that a step erases, among many.
+// Which plans each engine uses to find the rows that a step erases, in large tables.
 import assert from "node:assert/strict";
 import type { StatementSync } from "node:sqlite";
 import { test } from "node:test";
@@ -18,15 +18,15 @@ const LIMIT = 250;
 
 type Row = Record<string, string | number | null>;
 
-/** Columns that hold bytes. */
+/** Columns that store bytes. */
 const BYTES = new Set(["sha256", "key_hash", "fingerprint"]);
 
-/** Finds the next admin among the members of one group, which are few. */
+/** This query sorts only the few members of one group. */
 const SORTS_A_GROUP = /ORDER BY CASE WHEN role = 'admin'/;
 
 const id = (prefix: string, number: number) => `${prefix}_${String(number).padStart(8, "0")}`;
 
-/** Half of all groups and of the invitations are of user 0. */
+/** Half of all groups and invitations belong to user 0. */
 function addGroup(add: (table: string, row: Row) => void, n: number, user: string): void {
   const group_id = id("grp", n);
   const group = { id: group_id, conversation_id: id("group", n), name: "a", history: "all" };
@@ -34,12 +34,12 @@ function addGroup(add: (table: string, row: Row) => void, n: number, user: strin
   const seat = { conversation_id: group.conversation_id, user_id: user, joined_at: 1, since_id: "" };
   add("members", { ...seat, contact_id: null, group_id, member_id: id("mem", n), role: "admin" });
   const invited = { group_id, member_id: id("mem", ROWS + n), inviter_id: user, created_at: 1 };
-  // Half of all are of the name of user 0, too.
+  // Half of the invitations also name user 0.
   add("invitations", { ...invited, username_key: n % 4 === 0 ? "0" : `${n}`, username: "a" });
   add("preparing", { conversation_id: group.conversation_id, user_id: user, blocks: "", after_id: "" });
 }
 
-/** Half of all rows are of user 0, and half of the files are in one conversation, as a planner would rather not have it. */
+/** A hard case for a planner: half of all rows belong to user 0, and half of the files are in one conversation. */
 function rowsOfTables(): Record<string, Row[]> {
   const tables: Record<string, Row[]> = {};
   const add = (table: string, row: Row) => {
@@ -90,7 +90,7 @@ function rowsOfTables(): Record<string, Row[]> {
     add("reactions", { message_id, place: 1, nth: 1, emoji: "a", user_id: user });
     add("message_bodies", { id: n, text: "a" });
     add("withheld", { user_id: user, conversation_id, from_id: message_id, to_id: message_id });
-    // The other member of the conversation sees half of its later messages.
+    // Half of the later messages are withheld from the other member of the conversation.
     if (n > ROWS / 2 && n % 4 === 0)
       add("withheld", { user_id: id("usr", 1), conversation_id, from_id: message_id, to_id: message_id });
     add("idempotency", { user_id: user, key_hash: `${n}`, fingerprint: "", result: "{}", until: 1 });
@@ -118,7 +118,7 @@ function rowsOfTables(): Record<string, Row[]> {
   return tables;
 }
 
-/** Deletes the contact with all those files and the user with all those rows, in steps; returns every statement. */
+/** Deletes the contact with all those files and the user with all those rows, in steps. Returns every statement. */
 async function eraseAll(run: (statement: Statement) => Promise<unknown[]>): Promise<Statement[]> {
   const done = new Map<string, Statement>();
   async function perform<T>(write: Write<T>): Promise<T> {
@@ -165,7 +165,7 @@ test("sqlite: each erasing step uses an index: no scan, no sort", async (t) => {
   for (const { sql, params } of done) {
     const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...params) as { detail: string }[];
     const told = plan.map(({ detail }) => detail).join("\n");
-    // There is one row of revocations, and the marks are few.
+    // `revocations` has one row, and the tables of pending work have few.
     assert.doesNotMatch(
       told,
       /SCAN (?!CONSTANT|revocations|joining|departing|erasing|deleted_webhooks|g\b)/,
@@ -185,7 +185,7 @@ plansTest(
       FROM json_populate_recordset(NULL::${table}, ${escapeLiteral(JSON.stringify(rows))})`;
     });
     await fillTables(inserts);
-    // In a transaction that is rolled back: the plans are those of the full tables.
+    // Runs in a transaction that is rolled back, so that all plans are those of full tables.
     await client.query("BEGIN");
     const names = new Map<string, string>();
     const done = await eraseAll(async ({ sql, params: values }) => {
@@ -195,7 +195,7 @@ plansTest(
     });
     await client.query("ROLLBACK");
     for await (const { plan, told } of plansOf(client, done)) {
-      // There is one row of revocations.
+      // `revocations` has one row.
       assert.doesNotMatch(plan, /Seq Scan on (?!revocations)/, told);
       if (!SORTS_A_GROUP.test(told))
         assert.doesNotMatch(plan, /Sort|Hash (?:Left |Semi |Anti )?Join|Merge/, told);

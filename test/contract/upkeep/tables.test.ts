@@ -10,7 +10,7 @@ import { type Reader, type Statement, sql } from "../../../src/db/sql.ts";
 import { createFuse } from "../../../src/util/fuse.ts";
 import { testDatabase } from "../../support/engines/postgres.ts";
 
-/** What only has a meaning beside the engine that it is in. */
+/** Tables that only have a meaning within their engine. */
 const NOT_MOVED = [
   "event_positions",
   "outbox",
@@ -61,7 +61,7 @@ async function postgresColumns(t: TestContext): Promise<[Reader, Statement<Colum
 }
 
 for (const [name, open] of Object.entries({ sqlite: sqliteColumns, postgres: postgresColumns })) {
-  test(`${name}: a move takes every column of every table, but for those that it names`, async (t) => {
+  test(`${name}: a move copies every column of every table, except those that it names`, async (t) => {
     const [db, columns] = await open(t);
     const found = await db.all(columns);
     const there = found

@@ -1,4 +1,5 @@
-// A message that a member deletes for themselves: who still sees it, what is kept, and when it goes, on both engines.
+// Messages that a member deletes for themselves: who still sees them, which rows remain, and when they are erased, on
+// both engines.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { countUnread, findConversations } from "../../../src/db/queries/messages/inbox.ts";
@@ -35,14 +36,14 @@ async function runsOf(db: Database, user: string): Promise<string[]> {
   return runs.map((run) => `${numbers.indexOf(run.from_id)}-${numbers.indexOf(run.to_id)}`);
 }
 
-/** How many messages the user has not read, and the number of the last one. */
+/** Returns how many messages the user has not read, and the number of the last message. */
 async function shownOf(db: Database, user: string): Promise<[unread: number, last: string | undefined]> {
   const [row] = await findConversations(db, user, [SHARED]);
   const [last] = await findLastMessages(db, [row!]);
   return [await countUnread(db, row!), last?.id];
 }
 
-/** Nothing is lost between the tables, and each user's storage is the sum of the files. */
+/** Asserts that no row refers to a missing one, and each user's storage is the sum of their files. */
 async function check(db: Database): Promise<void> {
   await checkOrphans(db);
   for await (const miscount of findMiscounts(db)) assert.fail(JSON.stringify(miscount));

@@ -1,4 +1,4 @@
-// `parley check` finds each kind of row that does not fit the others, on both engines.
+// `parley check` finds each kind of inconsistent row, on both engines.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Database } from "../../../src/db/database.ts";
@@ -12,7 +12,7 @@ import { block, eraseAll, leave, meet, SHARED, send } from "../messages/talk.ts"
 
 const ABSENT = messageId(99);
 
-/** Rows to plant, and what is found then. */
+/** The rows to plant, and the problems that they cause. */
 const PLANTED: [table: string, row: Record<string, Value>, found: string[]][] = [
   ["message_bodies", { id: 900, text: "x" }, ["message_bodies 900 belongs to no message"]],
   ["messages", { ...aMessage(1), body_id: 901 }, [`messages ${messageId(1)}5 has lost its text`]],
@@ -165,7 +165,7 @@ async function plantGroupWithoutAdmin(db: Database): Promise<void> {
 }
 
 for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: openOnPostgres })) {
-  test(`${name}: there are none after writes and in the middle of a departure, and each planted one is found`, async (t) => {
+  test(`${name}: parley check finds nothing after writes and during a departure, and finds each planted row`, async (t) => {
     for (const [table, row, found] of PLANTED) {
       const db = await open(t);
       await meet(db);

@@ -1,4 +1,4 @@
-// Who sees which message, asked in every way that there is, compared with a plain list, on both engines.
+// Every query of who sees which message agrees with a plain list, on both engines.
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { columns } from "../../../src/db/columns.ts";
@@ -13,12 +13,12 @@ import { holds } from "../../support/property.ts";
 import { addUser, messageId } from "../../support/rows.ts";
 import { onEachEngine } from "../databases.ts";
 
-/** A message at its place in the conversation. */
+/** A message in the conversation. */
 interface Place {
   isGone: boolean;
   isOwn: boolean;
   isWithheld: boolean;
-  /** Whether a new run begins here, though the message before is withheld, too. */
+  /** Whether a new withheld run begins here, although the previous message is withheld, too. */
   splits: boolean;
 }
 
@@ -34,7 +34,7 @@ const places: fc.Arbitrary<Place[]> = fc.array(
 
 const cases = fc.record({
   places,
-  /** The member sees what comes after so many; and has read so many. */
+  /** How many messages were sent before the member joined, and how many the member has read. */
   since: fc.oneof(fc.constant(0), fc.nat(40)),
   read: fc.nat(40),
   walks: fc.array(
@@ -44,7 +44,7 @@ const cases = fc.record({
 });
 
 type Case = typeof cases extends fc.Arbitrary<infer T> ? T : never;
-/** The id of the message at this place, from 1. */
+/** Returns the id of the message in this place, from 1. */
 type IdOf = (place: number) => string;
 
 async function fill(db: Database, name: string, rows: Value[][]): Promise<void> {
@@ -74,14 +74,14 @@ async function lay(db: Database, id: string, idOf: IdOf, { places, since, read }
   );
 }
 
-onEachEngine("walks, lookups, counts and the last message agree with a plain list", async (db) => {
+onEachEngine("pages, lookups, counts and the last message agree with a plain list", async (db) => {
   await addUser(db, "a");
   let round = 0;
   const property = fc.asyncProperty(cases, async (given) => {
     const { places, since, read } = given;
     const id = `cnv_${++round}`;
     const idOf = (place: number) => messageId(round * 100 + place);
-    // Before the first message, at one, or behind the last.
+    // Before the first message, at one, or after the last.
     const cursorOf = (n: number) => (n === 0 ? OLDEST : n > places.length ? NEWEST : idOf(n));
     await lay(db, id, idOf, given);
     const numbers = places.map((_, i) => i + 1);

@@ -1,4 +1,4 @@
-// Deliveries by their rules, on both engines.
+// The rules of deliveries, on both engines.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { eventsBehind, hasUnnumbered } from "../../../src/db/queries/events/events.ts";
@@ -32,7 +32,7 @@ const HOOK: WebhookRow = {
   version: 1,
 };
 
-/** A webhook, and one event that was handed to it. */
+/** Adds a webhook and one event that was handed out to it. */
 async function begin(db: Database): Promise<void> {
   await addUser(db, "a");
   await db.write("createWebhook", { row: HOOK, limit: 0, entry: anEntry(), sealed: null });
@@ -84,7 +84,7 @@ onEachEngine("two nodes hand out each event once", async (db) => {
   assert.equal(await findCursor(db), cursor);
 });
 
-onEachEngine("a change is delivered unless all its recipients were erased since it was read", async (db) => {
+onEachEngine("a change is delivered unless all its recipients were erased after it was read", async (db) => {
   await addUser(db, "admin");
   const row = { ...HOOK, user_id: "admin", all_users: 1, scopes: "messages:read" };
   await db.write("createWebhook", { row, limit: 0, entry: anEntry(), sealed: null });
@@ -116,7 +116,7 @@ onEachEngine("a change is delivered unless all its recipients were erased since 
   assert.equal((await listDue(db, HOOK.id, NOW, 10)).length, 1);
 });
 
-onEachEngine("a failed attempt changes nothing after a retry was requested", async (db) => {
+onEachEngine("a failed attempt changes nothing if a retry was requested meanwhile", async (db) => {
   await begin(db);
   await settle(db, "pending", 1);
   await db.write("redeliver", { userId: "a", webhookId: HOOK.id, id: "dlv_1", now: NOW });
@@ -129,43 +129,46 @@ onEachEngine("a failed attempt changes nothing after a retry was requested", asy
   assert.equal((await hook(db)).disabled_at, null, "what is done stays so");
 });
 
-onEachEngine("one of two nodes delivers the backlog of a webhook, and it misses no event", async (db) => {
-  await begin(db);
-  for (const number of [2, 3]) await db.write("createContact", contact("a", number));
-  while (await hasUnnumbered(db)) await db.write("numberEvents", { limit: 10 });
-  const [first, second, third] = (await eventsBehind(db, 0, 3)).map(({ position }) => position);
-  const one = (id: string, position: number | undefined) => [
-    { id, webhookId: HOOK.id, eventId: `evt_${id}`, position: position!, lastPosition: null },
-  ];
-  const step = { deliveries: [], fallen: [], behind: [], since: 0, now: NOW };
-  const fallen = [{ webhookId: HOOK.id, position: second! }];
-  await db.write("addDeliveries", { ...step, fallen, from: first!, to: second! });
-  const [behind] = await listBehind(db, "", 10);
-  assert.equal(behind!.backlog_from, second);
-  assert.equal(behind!.pending, 1);
-  const backlog = await listBacklog(db, behind!, second!, 10);
-  assert.deepEqual(
-    backlog.map(({ position }) => position),
-    [second],
-  );
-  const caughtUp = { webhookId: HOOK.id, from: second!, to: null, now: NOW };
-  await db.write("addBacklog", {
-    ...{ ...caughtUp, cursor: third! },
-    deliveries: one("dlv_x", second),
-  });
-  assert.equal((await hook(db)).backlog_from, second, "the cursor was another");
-  for (const id of ["dlv_2", "dlv_3"])
-    await db.write("addBacklog", { ...caughtUp, cursor: second!, deliveries: one(id, second) });
-  assert.equal((await hook(db)).backlog_from, null);
-  // A node that has seen it behind must not pass the third event over.
-  await db.write("addDeliveries", { ...step, behind: [HOOK.id], from: second!, to: third! });
-  assert.equal(await findCursor(db), second);
-  await db.write("addDeliveries", { ...step, deliveries: one("dlv_4", third), from: second!, to: third! });
-  assert.deepEqual(await due(db), ["dlv_1 0", "dlv_2 0", "dlv_4 0"]);
-  // Nor may one that has passed over what the webhook wants by now.
-  await db.write("addDeliveries", { ...step, since: third! + 5, from: third!, to: third! + 9 });
-  assert.equal(await findCursor(db), third);
-});
+onEachEngine(
+  "one of two nodes delivers the backlog of a webhook, and the webhook misses no event",
+  async (db) => {
+    await begin(db);
+    for (const number of [2, 3]) await db.write("createContact", contact("a", number));
+    while (await hasUnnumbered(db)) await db.write("numberEvents", { limit: 10 });
+    const [first, second, third] = (await eventsBehind(db, 0, 3)).map(({ position }) => position);
+    const one = (id: string, position: number | undefined) => [
+      { id, webhookId: HOOK.id, eventId: `evt_${id}`, position: position!, lastPosition: null },
+    ];
+    const step = { deliveries: [], fallen: [], behind: [], since: 0, now: NOW };
+    const fallen = [{ webhookId: HOOK.id, position: second! }];
+    await db.write("addDeliveries", { ...step, fallen, from: first!, to: second! });
+    const [behind] = await listBehind(db, "", 10);
+    assert.equal(behind!.backlog_from, second);
+    assert.equal(behind!.pending, 1);
+    const backlog = await listBacklog(db, behind!, second!, 10);
+    assert.deepEqual(
+      backlog.map(({ position }) => position),
+      [second],
+    );
+    const caughtUp = { webhookId: HOOK.id, from: second!, to: null, now: NOW };
+    await db.write("addBacklog", {
+      ...{ ...caughtUp, cursor: third! },
+      deliveries: one("dlv_x", second),
+    });
+    assert.equal((await hook(db)).backlog_from, second, "the cursor was another");
+    for (const id of ["dlv_2", "dlv_3"])
+      await db.write("addBacklog", { ...caughtUp, cursor: second!, deliveries: one(id, second) });
+    assert.equal((await hook(db)).backlog_from, null);
+    // A node that saw the webhook with a backlog must not skip the third event.
+    await db.write("addDeliveries", { ...step, behind: [HOOK.id], from: second!, to: third! });
+    assert.equal(await findCursor(db), second);
+    await db.write("addDeliveries", { ...step, deliveries: one("dlv_4", third), from: second!, to: third! });
+    assert.deepEqual(await due(db), ["dlv_1 0", "dlv_2 0", "dlv_4 0"]);
+    // Nor may a node that has skipped events that the webhook now wants.
+    await db.write("addDeliveries", { ...step, since: third! + 5, from: third!, to: third! + 9 });
+    assert.equal(await findCursor(db), third);
+  },
+);
 
 onEachEngine("the deliveries of a deleted webhook are erased in steps", async (db) => {
   await begin(db);
@@ -182,7 +185,7 @@ onEachEngine("the deliveries of a deleted webhook are erased in steps", async (d
   assert.deepEqual(await due(db), []);
 });
 
-onEachEngine("a webhook keeps the time since which it fails until a delivery succeeds", async (db) => {
+onEachEngine("a webhook keeps the time of its first failure until a delivery succeeds", async (db) => {
   await begin(db);
   await settle(db, "pending", 1, NOW);
   await settle(db, "pending", 2, NOW + 5);

@@ -1,4 +1,4 @@
-// What ends subscriptions beside their owner, and who may not make one, on both engines.
+// What ends push subscriptions besides their owner, and who cannot create one, on both engines.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Database } from "../../../src/db/database.ts";
@@ -45,7 +45,7 @@ onEachEngine("neither expired subscriptions nor webhooks count as push subscript
   const hook = aSubscription("whk_1", { public_key: null });
   await db.write("createWebhook", { row: hook, limit: 1, entry: anEntry(), sealed: null });
   await subscribe(db, aSubscription("psh_2"), 1);
-  // Also with the endpoint of the one that has expired.
+  // The endpoint of the expired subscription counts like a new one.
   for (const url of ["https://push.invalid/psh_1", "https://push.invalid/psh_3"])
     await assert.rejects(subscribe(db, aSubscription("psh_3", { url }), 1), {
       code: "count_limit_reached",

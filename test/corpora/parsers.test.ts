@@ -1,4 +1,4 @@
-// What others wrote to break parsers, over real HTTP.
+// Inputs that others wrote to break parsers, over real HTTP.
 import { test } from "node:test";
 import { startApp, startOn, testConfig } from "../support/app.ts";
 import { makeKey, startProvider } from "../support/identity-provider.ts";
@@ -10,30 +10,30 @@ import { forms, parameters, partHeaders, parts } from "./cases/multipart.ts";
 import { signatures } from "./cases/signatures.ts";
 import { avatars, webhooks } from "./cases/urls.ts";
 
-/** Some texts are longer than a body may be by default. */
+/** Some texts exceed the default limit of a body. */
 const LIMITS = { maxBodyBytes: 1024 * 1024 };
 
-test("JSON, and what is nearly JSON", async (t) => {
+test("valid and invalid JSON is accepted or refused as documented", async (t) => {
   const server = await startApp(t, LIMITS);
   for (const cases of [bodies, values, prototypes]) t.diagnostic(await cases(server));
 });
 
-test("forms, and what is nearly a form", async (t) => {
+test("valid and invalid forms are accepted or refused as documented", async (t) => {
   const server = await startApp(t);
   for (const cases of [forms, parts, parameters, partHeaders, urlencoded]) t.diagnostic(await cases(server));
 });
 
-test("addresses, and those that only seem to be elsewhere", async (t) => {
+test("webhook URLs to private addresses are refused in every spelling", async (t) => {
   const server = await startApp(t);
   for (const cases of [avatars, webhooks]) t.diagnostic(await cases(server));
 });
 
-test("webhooks are verified by the reference of their standard, and forged ones are not", async (t) => {
+test("the Standard Webhooks library verifies deliveries and refuses forged ones", async (t) => {
   const server = await startApp(t, { webhooksAllowPrivate: true });
   t.diagnostic(await signatures(server, await receiver(t)));
 });
 
-test("tokens that an identity provider has signed, whatever it has signed", async (t) => {
+test("signed tokens of an identity provider with odd claims are accepted or refused as documented", async (t) => {
   const key = makeKey("EdDSA", "first");
   const { settings } = await startProvider(t, key);
   const server = await startOn(t, { ...(await testConfig(t)), jwt: settings });

@@ -1,5 +1,5 @@
-// Pictures that cameras and programs made, and pictures that were made to break programs: what the reader of sizes and the
-// stripper of metadata do with each.
+// Pictures from cameras and programs, and pictures made to break programs: reading their sizes and removing their
+// metadata.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
@@ -26,14 +26,14 @@ const MAX_BYTES = 2_000_000;
 const pictures = FOLDERS.flatMap((folder) => shipped(folder, /\.(?:jpe?g|png|gif|webp)$/i)).filter(
   ({ bytes }) => bytes.length < MAX_BYTES,
 );
-/** Of the others there are many, whose changes cost too much. */
+/** Larger pictures are left out, because changing all of them takes too long. */
 const small = pictures.filter(({ bytes }) => bytes.length < 120_000);
 
 const { create } = createRequire(import.meta.url)("exif-parser") as {
   create: (bytes: Buffer) => { parse: () => { tags: Record<string, unknown> } };
 };
 
-/** The output, or undefined if the picture is refused. */
+/** Returns the stripped picture, or undefined if it is refused. */
 function tryStripping(bytes: Buffer): Buffer | undefined {
   try {
     return stripped(bytes);
@@ -58,7 +58,7 @@ class Counts {
   }
 }
 
-test("pictures of cameras and programs have their sizes, and look the same without metadata", async (t) => {
+test("pictures from cameras and programs have their sizes, and look the same without metadata", async (t) => {
   const counts = new Counts();
   const tags = { before: 0, after: 0 };
   for (const { name, bytes } of pictures) {
@@ -205,7 +205,7 @@ const HOSTILE: [what: string, bytes: Buffer, size: PictureSize | null, outcome: 
   ["a TIFF whose directory is itself", flood(text("II*\0\x08\0\0\0"), Buffer.alloc(8, 1)), null, "refused"],
 ];
 
-test("pictures that were made to break programs have a size or none, and are stripped or refused", (t) => {
+test("pictures made to break programs have a size or none, and are stripped or refused", (t) => {
   const counts = new Counts();
   for (const [what, bytes, size, outcome] of HOSTILE) {
     const output = tryStripping(bytes);
@@ -215,7 +215,7 @@ test("pictures that were made to break programs have a size or none, and are str
   t.diagnostic(`${HOSTILE.length} files: ${counts}`);
 });
 
-test("pictures that are cut before their end are refused, and have their size or none", (t) => {
+test("truncated pictures are refused, and have their size or none", (t) => {
   const counts = new Counts();
   for (const { name, bytes } of pictures) {
     const size = sizeOf(bytes);
@@ -231,7 +231,7 @@ test("pictures that are cut before their end are refused, and have their size or
   t.diagnostic(String(counts));
 });
 
-test("pictures with a byte changed among their headers have a size or none, and are stripped or refused", (t) => {
+test("pictures with a changed header byte have a size or none, and are stripped or refused", (t) => {
   const chance = seededChance(t);
   const counts = new Counts();
   for (let index = 0; index < (isLong ? 50_000 : 1000); index++) {

@@ -6,24 +6,24 @@ import { fields } from "./cases/fields.ts";
 import { besideFiles, names } from "./cases/names.ts";
 import { fieldNames, headers, idempotencyKeys, paths, queries } from "./cases/places.ts";
 
-test("in every field of JSON and of forms, in lists and searches", async (t) => {
+test("naughty strings in JSON and form fields are stored unchanged or refused, and found", async (t) => {
   t.diagnostic(await fields(await startApp(t)));
 });
 
-test("as names of files, and in files", async (t) => {
+test("naughty strings as file names and contents are stored unchanged or refused", async (t) => {
   const server = await startApp(t);
   t.diagnostic(await names(server));
   t.diagnostic(await besideFiles(server));
 });
 
-test("on PostgreSQL, to which text is not the same", async (t) => {
+test("naughty strings are stored and refused alike on PostgreSQL", async (t) => {
   const databaseUrl = await testDatabase(t);
   const server = await startOn(t, { ...(await testConfig(t)), databaseUrl, secrets: ["s".repeat(32)] });
   t.diagnostic(await fields(server, "another"));
   t.diagnostic(await names(server, 1));
 });
 
-test("in queries, paths, names of fields, headers and tokens", async (t) => {
+test("naughty strings in queries, paths, names of fields, headers and tokens are harmless", async (t) => {
   const server = await startApp(t);
   for (const cases of [queries, paths, fieldNames, headers, idempotencyKeys])
     t.diagnostic(await cases(server));

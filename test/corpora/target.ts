@@ -1,5 +1,5 @@
-// What a corpus is run against: a server, known by its address alone, of this process or of another. It is asked over a few
-// connections that stay open, by bytes that are written as they stand, and its refusals are judged.
+// Runs a corpus against a server that only its URL identifies, in this process or another. Requests are raw bytes over
+// a few kept-alive connections, and errors are validated.
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { SCOPES, type TokenChoice } from "../../src/core/people/tokens.ts";
@@ -11,7 +11,7 @@ export interface Target {
   user(choice?: TokenChoice): Promise<Member>;
 }
 
-/** A user by a token of theirs. */
+/** A user, by a token of theirs. */
 export interface Member {
   id: string;
   headers: { authorization: string };
@@ -19,7 +19,7 @@ export interface Member {
 
 export interface Answer {
   status: number;
-  /** By their names in lower case. */
+  /** Names are in lower case. */
   headers: Record<string, string>;
   body: Buffer;
 }
@@ -32,13 +32,13 @@ export interface Asked {
 export type Ask = (method: string, path: string, asked?: Asked) => Promise<Answer>;
 
 export const AT_ONCE = 16;
-/** As many searches as a user may run at once. */
+/** The limit of concurrent searches per user. */
 export const SEARCHES_AT_ONCE = 4;
 const ANSWER_WITHIN_MS = 60_000;
-/** Characters of a case that failed. */
+/** How many characters of a failed case are printed. */
 const MAX_TOLD = 500;
 
-/** Neither path nor headers are looked at, as every HTTP library would; each text goes out as UTF-8. */
+/** Returns a client that sends path and headers unchanged, as no HTTP library does. Strings are sent as UTF-8. */
 export function client({ url }: Pick<Target, "url">, user?: Member): Ask {
   const idle: Socket[] = [];
   const { hostname, port, host } = new URL(url);
@@ -49,7 +49,7 @@ export function client({ url }: Pick<Target, "url">, user?: Member): Ask {
     let socket = idle.pop();
     while (socket?.destroyed) socket = idle.pop();
     socket ??= connect(Number(port), hostname).setNoDelay().setTimeout(ANSWER_WITHIN_MS, hangUp);
-    // One that is idle keeps nobody from ending.
+    // An idle connection does not keep the process running.
     socket.ref();
     socket.write(Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`), bytes]));
     const answer = await readAnswer(socket, method === "HEAD");
@@ -63,7 +63,7 @@ function hangUp(this: Socket): void {
   this.destroy();
 }
 
-/** One whole answer, which must come with its length. */
+/** Reads one whole answer, which must have a length. */
 function readAnswer(socket: Socket, isHead: boolean): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let got: Buffer = Buffer.alloc(0);
@@ -110,7 +110,7 @@ export function parsed<T = Fields>(answer: Answer): T {
   return JSON.parse(answer.body.toString()) as T;
 }
 
-/** The code of a refusal, which must be a 4xx that says what is wrong, in the shape of all errors. */
+/** Returns the code of an error, which must be a 4xx with a detail, in the shape of all errors. */
 export function refused({ status, headers, body }: Answer): string {
   const text = body.toString();
   assert.ok(status >= 400 && status < 500, `${status}: ${text}`);
@@ -122,13 +122,13 @@ export function refused({ status, headers, body }: Answer): string {
   return problem.code;
 }
 
-/** The resource that was answered, or undefined for a refusal. */
+/** Returns the resource of the answer, or undefined for an error. */
 export function accepted(answer: Answer): Fields | undefined {
   if (answer.status >= 300) refused(answer);
   return answer.status < 300 ? parsed(answer) : undefined;
 }
 
-/** Runs all cases, several at once: what fails names its case. `runner` is one of `atOnce`, each of which has one case at a time. */
+/** Runs all cases, several at once. A failure names its case. `runner` numbers those that run at the same time. */
 export async function each<T>(
   cases: readonly T[],
   run: (each: T, index: number, runner: number) => Promise<unknown>,
@@ -147,7 +147,10 @@ export async function each<T>(
   await Promise.all(Array.from({ length: atOnce }, runner));
 }
 
-/** The words by which a name is searched. A sign that stands for several letters, such as ™, is a word of its own. */
+/**
+ * Returns the words by which a name is searched. A character that stands for several letters, such as ™, is a separate
+ * word.
+ */
 export function toWords(name: string): string[] {
   return name
     .replaceAll("™", " ™ ")
@@ -159,5 +162,5 @@ export const turn = <T>(list: readonly T[], index: number): T => list[index % li
 
 export const administrator = (target: Target) => target.user({ scopes: SCOPES });
 
-/** All that require a token. */
+/** All operations that require a token. */
 export const operations = () => allOperations.filter(({ access }) => access === undefined);

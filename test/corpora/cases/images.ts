@@ -1,5 +1,5 @@
-// Pictures that packages ship for their tests, and every media type that is registered: what a file is taken for, and that its bytes
-// come back.
+// Pictures that packages ship for their tests, and every registered media type: which type a file gets, and that its
+// bytes are unchanged.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { extname } from "node:path";
@@ -34,7 +34,7 @@ export async function pictures(target: Target): Promise<string> {
   for (const [ending, type] of lies)
     await each(all, async ({ name, bytes }) => {
       const made = await upload(ask, fileForm(quoted(`${name}${ending}`), bytes, type));
-      // A TIFF may have its directory at its end, behind what is looked at: then it is what is said of it.
+      // A TIFF may have its directory after the inspected bytes. Then the claimed type or name decides.
       if (!name.endsWith(".tiff") || ending === "")
         assert.equal(made?.file_type, TYPES[extname(name).toLowerCase()]);
       assert.equal(made?.file_size, bytes.length);
@@ -43,10 +43,10 @@ export async function pictures(target: Target): Promise<string> {
   return `${FOLDERS.join(", ")}: ${all.length} pictures, each under ${lies.length} names and types`;
 }
 
-/** What is only said of a file, by its type or by its name, never makes it one that browsers run. */
+/** A claimed type or file name never results in a type that browsers execute. */
 export async function mediaTypes(target: Target): Promise<string> {
   const ask = client(target, await target.user());
-  // No format begins so: only what is said of it can tell its type.
+  // No format begins like this, so only the claimed type or name can decide.
   const content = Buffer.from("\x01\x02\x03 <script>alert(1)</script>");
   const types = Object.keys(registered);
   const extensions = Object.values(registered).flatMap(({ extensions = [] }) => extensions);
@@ -55,7 +55,7 @@ export async function mediaTypes(target: Target): Promise<string> {
     const made = await upload(ask, fileForm(quoted(name), content, type));
     assert.ok(made);
     assert.ok(!isRun(String(made.file_type)), String(made.file_type));
-    // How a file is served hangs on its type alone.
+    // Only the type decides how a file is served, so one download per type is enough.
     if (given.has(made.file_type)) return;
     given.add(made.file_type);
     await download(ask, made, content);

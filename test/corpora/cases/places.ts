@@ -1,5 +1,6 @@
-// The Big List of Naughty Strings wherever else a request has room for text: the query, ids in the path, names of fields, headers,
-// the request line, tokens. Routes that share a parameter share its code: each string goes to each parameter, and the routes take turns.
+// The Big List of Naughty Strings in the other text of a request: query, ids in the path, names of fields, headers,
+// request line, tokens. Routes share the code of a parameter, so each string goes to each parameter and the routes
+// alternate.
 import assert from "node:assert/strict";
 import { naughty, naughtyPart } from "../packages.ts";
 import {
@@ -21,7 +22,7 @@ import {
 } from "../target.ts";
 import { fileForm, quoted, upload } from "../uploads.ts";
 
-/** Takes answers that are a 2xx, a 3xx or a clear 4xx. */
+/** Counts answers, which must be 2xx, 3xx or a valid 4xx. */
 function tally() {
   const counts = { sent: 0, refused: 0 };
   const take = (answer: Answer): string | undefined => {
@@ -55,7 +56,7 @@ export async function queries(target: Target): Promise<string> {
   return told(`in ${names.size + 1} parameters and as the name of one`);
 }
 
-/** What an operation with an id in its path wants before it looks that up. */
+/** The fields that an operation validates before it looks up the id in its path. */
 const REQUIRED = { filename: "a", message_id: "msg_x", username: "a", role: "admin" };
 
 export async function paths(target: Target): Promise<string> {
@@ -67,7 +68,7 @@ export async function paths(target: Target): Promise<string> {
     const answer = await ask(method, place, method === "GET" ? {} : json({ ...fields }));
     assert.match(String(take(answer)), /_not_found$/);
   };
-  // A block is of any name.
+  // A block accepts any username.
   const withId = operations().filter(({ path }) => path.includes(":") && !path.includes(":username"));
   await each(values, (value) => unknown("GET", "/v1/contacts/:id", value));
   await each(values, (value) => unknown("GET", "/v1/attachments/:id", value));
@@ -96,7 +97,7 @@ export async function fieldNames(target: Target): Promise<string> {
   return told(`as names of fields of ${takers.length} routes, in JSON and forms`);
 }
 
-/** Headers that no answer depends on, all in one request: none may be what it is refused for. */
+/** Headers that affect no answer, sent in one request: none may be a reason to refuse it. */
 const UNREAD = [
   ...["accept-encoding", "accept-language", "cookie", "forwarded", "origin", "referer", "user-agent"],
   ...["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-http-method-override", "x-request-id"],
@@ -134,7 +135,7 @@ export async function headers(target: Target): Promise<string> {
   await each(naughty, async (value) => {
     const unread = Object.fromEntries(UNREAD.map((name) => [name, value]));
     const answer = await ask("GET", `/v1/attachments/${made.id}`, { headers: unread });
-    // The parser of HTTP refuses control characters in any header.
+    // The HTTP parser refuses control characters in any header.
     if (take(answer) === undefined)
       assert.equal(new URL(String(parsed(answer).file_url)).origin, file.origin);
   });
@@ -149,7 +150,7 @@ export async function headers(target: Target): Promise<string> {
   return told(`in ${count} headers`);
 }
 
-/** As a token, and as the whole of Authorization: nobody is let in. */
+/** Sends each as a token and as the whole of Authorization: all are refused. */
 async function tokens(nobody: Ask, take: (answer: Answer) => unknown): Promise<void> {
   await each(naughty, async (string, index) => {
     const authorization = turn(["Bearer ", "bearer parley_", ""], index) + string;
@@ -159,7 +160,7 @@ async function tokens(nobody: Ask, take: (answer: Answer) => unknown): Promise<v
   });
 }
 
-/** A key of ASCII without spaces is taken, and means the same request when it comes again. */
+/** A key of ASCII without spaces is accepted, and a repeated key means the same request. */
 export async function idempotencyKeys(target: Target): Promise<string> {
   const ask = client(target, await target.user());
   const { take, told } = tally();

@@ -1,5 +1,5 @@
-// What the reference of Standard Webhooks, with which receivers verify, makes of what is sent: naughty text in it or not, it is
-// taken as it was sent, and in no other form.
+// The reference library of Standard Webhooks, which receivers use, verifies each delivery as it was sent, with or
+// without naughty text, and refuses every change.
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import type { Received, Receiver } from "../../support/receiver.ts";
@@ -11,7 +11,7 @@ type Forge = (sent: { id: string; time: string; signature: string; body: string 
 const other = () => `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const shifted = (time: string, seconds: number) => String(Number(time) + seconds);
 
-/** Each is refused; `id`, `time`, `signature` and `body` are what it changes. */
+/** Ways to forge a delivery by changing its `id`, `time`, `signature` or `body`. Each is refused. */
 const FORGED: Record<string, Forge> = {
   "another body": ({ body }) => ({ body: `${body} ` }),
   "a name changed": ({ body }) => ({ body: body.replace('"username":"', '"username":"x') }),
@@ -52,7 +52,7 @@ function verify(secret: string, { headers, body }: Received, forge?: Forge): unk
   });
 }
 
-/** The server must be one that sends to this machine. */
+/** The server must be allowed to send to this machine. */
 export async function signatures(target: Target, to: Receiver): Promise<string> {
   const ask = client(target, await target.user());
   const hook = parsed(await ask("POST", "/v1/webhooks", json({ url: to.url })));

@@ -1,5 +1,5 @@
-// Addresses on which others try their parsers, and those by which others try to reach what is private: an avatar's is kept as it
-// is, as nobody fetches it; a webhook's leads to the public internet by https or is refused.
+// URLs from the tests of other parsers, and URLs that try to reach private addresses: an avatar's is stored unchanged,
+// as nobody fetches it; a webhook's must be https to the public internet.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { accepted, administrator, client, each, json, type Target } from "../target.ts";
@@ -32,10 +32,10 @@ export async function avatars(target: Target): Promise<string> {
   return `ssrfcheck and fast-uri: ${all.length} addresses of an avatar: ${kept} kept, ${all.length - kept} refused`;
 }
 
-/** A name, of which nobody knows until it is connected to; by then what it leads to must be public. */
+/** A host name is accepted now and resolved at the connection, when its address must be public. */
 const isName = (url: string) =>
   !/^(?:[\d.]*\d[\d.]*|\[.*\]|(?:.*\.)?localhost\.?)$/.test(new URL(url).hostname);
-/** With a space or a fragment, which no webhook has, or an address that stands for another one. */
+/** Refused for every webhook: a space, a fragment, or an IPv6 address that embeds another. */
 const NEVER = /[\s#]|\[(?:::|64:)/;
 
 export async function webhooks(target: Target): Promise<string> {
@@ -44,7 +44,7 @@ export async function webhooks(target: Target): Promise<string> {
   const send = async (url: string) => {
     const made = accepted(await ask("POST", "/v1/webhooks", json({ url })));
     tried[made ? "kept" : "refused"]++;
-    // A user may have few.
+    // The number of webhooks is limited.
     if (made) await ask("DELETE", `/v1/webhooks/${made.id}`);
     return made && String(made.url);
   };

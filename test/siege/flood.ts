@@ -1,5 +1,5 @@
-// Sends the same requests again and again, many at once, as fast as the default rate limit lets a token: the siege turns that limit off.
-// It ignores Retry-After. In a thread, so that it does not delay the client that measures.
+// Repeats the same requests, many at once, at the default rate limit of a token, which the siege's server turns off.
+// Ignores Retry-After. Runs in a thread, so that it does not delay the client that measures.
 import { Agent, type IncomingMessage, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
@@ -9,7 +9,7 @@ const REQUESTS_PER_SECOND = 500;
 export interface Asked {
   method: "GET" | "POST";
   path: string;
-  /** JSON. */
+  /** As JSON. */
   body?: string;
 }
 

@@ -1,11 +1,11 @@
-// One user's pictures, as dear as they can be and all at once, and how long the small preview of another user takes meanwhile.
+// Previews of one user's expensive pictures, all at once, and how long another user's small preview takes meanwhile.
 import assert from "node:assert/strict";
 import { blackPng } from "../support/picture-bytes.ts";
 import { isLong } from "../support/scale.ts";
 import type { Resource, Target } from "./target.ts";
 import { isBearable, p99 } from "./waits.ts";
 
-/** Just below the limit of 100 million pixels, and each is decoded in seven passes. */
+/** Just below the limit of 100 million pixels. Each picture is decoded in seven passes. */
 const DEAR_SIDE = 9990;
 const SMALL_SIDE = 300;
 const WIDTHS = [320, 640, 1280];
@@ -34,7 +34,7 @@ async function newUser(target: Target): Promise<User> {
   return { authorization: `Bearer ${token}` };
 }
 
-/** Uploads a picture so many times, and returns the paths of the files. */
+/** Uploads a picture this many times, and returns the paths of the files. */
 async function give(target: Target, user: User, picture: Uint8Array<ArrayBuffer>, count: number) {
   const paths: string[] = [];
   while (paths.length < count) {
@@ -53,7 +53,7 @@ async function status(target: Target, user: User, path: string, width: number): 
   return answer.status;
 }
 
-/** Returns the p99 of the previews of one width, one after the other, in milliseconds. */
+/** Requests the previews of one width one after another, and returns the p99 in milliseconds. */
 async function measure(target: Target, user: User, paths: readonly string[], width: number): Promise<number> {
   const times: number[] = [];
   for (const path of paths) {
@@ -67,15 +67,15 @@ async function measure(target: Target, user: User, paths: readonly string[], wid
 const dearPictures: Resource = async (target, scaled) => {
   const [attacker, other] = [await newUser(target), await newUser(target)];
   const [first, ...small] = await give(target, other, blackPng(SMALL_SIDE, SMALL_SIDE), scaled(6, 301));
-  // What every picture gets after its upload is made before the rest is measured, and the process has started.
+  // Warms up: starts the process, and waits for the preview that every upload gets.
   await measure(target, other, small, 320);
   await measure(target, other, [first!], 640);
   const alone = await measure(target, other, small, 640);
   const dear = await give(target, attacker, blackPng(DEAR_SIDE, DEAR_SIDE, true), scaled(2, 34));
-  // A connection that waits for longer than the server's patience is cut.
+  // The server closes a connection that waits too long.
   const ask = (path: string, width: number) => status(target, attacker, path, width).catch(() => "cut");
   const asked = dear.flatMap((path) => WIDTHS.map((width) => ask(path, width)));
-  // Enlarged by neither width, a small picture takes as long for both.
+  // Neither width enlarges a small picture, so both take equally long.
   const beside = await measure(target, other, small, 1280);
   const ends: Record<string, number> = {};
   for (const end of await Promise.all(asked)) ends[end] = (ends[end] ?? 0) + 1;

@@ -1,5 +1,5 @@
-// Attacks on what a server has little of: time, memory, connections, descriptors. Each returns how often it was tried, and
-// ends by itself; what is refused must be refused while the attacker still holds on.
+// Attacks on a server's limited resources: time, memory, connections, file descriptors. Each returns how often it was
+// tried, and must be refused while the attacker still holds on.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -13,7 +13,10 @@ import type { Resource, Target } from "./target.ts";
 
 const AT_ONCE = 50;
 const MIB = 1024 * 1024;
-/** Longer than any patience of the server under attack: what it refuses it reads on for 6 s, so that its answer arrives. */
+/**
+ * Longer than every timeout of the server under attack. The server also reads a refused request for 6 s, so that its
+ * answer arrives.
+ */
 const HELD_MS = 15_000;
 
 async function each(count: number, one: (i: number) => Promise<unknown>, atOnce = AT_ONCE): Promise<number> {
@@ -24,7 +27,7 @@ async function each(count: number, one: (i: number) => Promise<unknown>, atOnce 
 
 async function open(target: Target, text = ""): Promise<Socket> {
   const socket = await openSocket(target.url);
-  // What is cut may be cut by a reset.
+  // The server may close the connection with a reset.
   socket.on("error", () => {}).resume();
   if (text !== "") socket.write(text, "latin1");
   return socket;
@@ -35,7 +38,7 @@ function head(target: Target, line: string, ...headers: string[]): string {
   return `${line} HTTP/1.1\r\nhost: x\r\n${lines}\r\n\r\n`;
 }
 
-/** The server must have ended all of them by itself, and have answered others meanwhile. */
+/** Asserts that the server closed all of them, and answered others meanwhile. */
 async function areEnded(target: Target, sockets: Socket[]): Promise<number> {
   await target.answers();
   const isHeld = (socket: Socket) => !socket.destroyed && !socket.readableEnded;
@@ -46,7 +49,7 @@ async function areEnded(target: Target, sockets: Socket[]): Promise<number> {
   return sockets.length;
 }
 
-/** Sends a piece to each again and again, for as long as it is open. */
+/** Sends a piece on each open socket again and again. */
 function trickle(sockets: Socket[], piece: string): () => void {
   const timer = setInterval(() => {
     for (const socket of sockets) if (socket.writable) socket.write(piece);
@@ -54,11 +57,11 @@ function trickle(sockets: Socket[], piece: string): () => void {
   return () => clearInterval(timer);
 }
 
-/** The status of one request that is sent as it is. */
+/** Sends one raw request and returns its status. */
 async function status(target: Target, request: string | Buffer): Promise<number> {
   const socket = await openSocket(target.url);
   const first = new Promise((resolve) => socket.on("data", resolve).on("close", resolve));
-  // The rest of what is refused may be met by a reset, after the answer.
+  // The rest of a refused request may cause a reset after the answer.
   socket.on("error", () => {}).write(request);
   const answer = String(await first);
   socket.destroy();
@@ -173,7 +176,7 @@ const upload = (target: Target, body: string) =>
     `content-length: ${body.length}`,
   ) + body;
 
-/** Each is more of something than there can be a use for. */
+/** Each has far more of something than a real request needs. */
 const FLOODS: Record<string, (target: Target) => string | Buffer> = {
   "many headers": (target) =>
     head(target, "GET /v1/me", ...Array.from({ length: 1900 }, (_, i) => `a${i}: b`)),
@@ -227,7 +230,7 @@ const floods: Resource = async (target, scaled) => {
   return rounds * Object.keys(FLOODS).length;
 };
 
-/** A file in chunks of one byte: slow for us both, and no reason to refuse it. */
+/** A file in chunks of one byte: slow for both sides, but valid. */
 const tinyChunks: Resource = async (target, scaled) => {
   const text = `--b\r\nContent-Disposition: form-data; name="file"; filename="tiny"\r\n\r\n${"x".repeat(20_000)}\r\n--b--\r\n`;
   const chunks = [...text].map((each) => `1\r\n${each}\r\n`).join("");
@@ -235,10 +238,10 @@ const tinyChunks: Resource = async (target, scaled) => {
   return each(scaled(5, 100), async () => assert.equal(await status(target, request), 201), 5);
 };
 
-/** Their answers are from a few bytes to more than a megabyte. */
+/** Answers of a few bytes to more than a megabyte. */
 const PIPELINED = ["/openapi.json", "/docs/swagger-ui-bundle.js", "/v1/contacts?limit=100", "/healthz"];
 
-/** Very many requests on one connection, none of whose answers is read. Some connections send more than may wait. */
+/** Very many requests on one connection whose answers are not read. Some connections exceed the queue limit. */
 const pipelines: Resource = async (target, scaled) => {
   const before = target.memory;
   const prober = probe(target);
@@ -251,7 +254,7 @@ const pipelines: Resource = async (target, scaled) => {
     socket.write(head(target, `GET ${PIPELINED[i % PIPELINED.length]}`).repeat(count));
     sockets.push(socket);
     sent += count;
-    // The next come when these were read.
+    // The next connections open once the server has read these requests.
     await sleep(100);
   };
   await each(scaled(12, 120), opened, 6);
@@ -267,7 +270,7 @@ const pipelines: Resource = async (target, scaled) => {
   return sent;
 };
 
-/** Asks for /healthz again and again. `stop` resolves with the longest time that an answer took, in milliseconds. */
+/** Requests /healthz repeatedly. `stop` resolves with the longest answer time, in milliseconds. */
 function probe(target: Target): { stop(): Promise<number> } {
   let slowest = 0;
   let stopped = false;

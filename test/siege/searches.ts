@@ -1,4 +1,4 @@
-// One user's searches, as expensive as they can be and as many at once as a client can send, and what others wait for meanwhile.
+// Expensive searches of one user, as many at once as a client can send, and how long others wait meanwhile.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
@@ -9,7 +9,10 @@ import { isBearable, p99 } from "./waits.ts";
 
 const NOTES = 60;
 const LENGTH = 10_000;
-/** Ends a note. "b" is in it, but begins no word, so a search for that has to look at all words of all notes. */
+/**
+ * The end of each note. "b" occurs in every note but begins no word, so a search for it compares all words of all
+ * notes.
+ */
 const END = " ab";
 const SETUP_AT_ONCE = 20;
 
@@ -66,7 +69,7 @@ async function upload(target: Target, { headers, conversation_id }: User, name: 
   return ((await answer.json()) as { id: string }).id;
 }
 
-/** An honest user, with what their requests find. */
+/** Adds an honest user with data that their requests find. */
 async function honest(target: Target): Promise<{ user: User; requests: Record<string, Asked> }> {
   const user = await newUser(target);
   await many(200, (i) => write(target, user, `note ${i} of the garden`));
@@ -80,7 +83,7 @@ async function honest(target: Target): Promise<{ user: User; requests: Record<st
   return { user, requests };
 }
 
-/** Returns the p99 of each of the requests, in milliseconds, one after the other. */
+/** Sends the requests one after another, and returns the p99 of each in milliseconds. */
 async function measure(
   target: Target,
   user: User,
@@ -98,7 +101,9 @@ async function measure(
   return Object.fromEntries(taken.map(([name, times]) => [name, p99(times)]));
 }
 
-/** Floods the server with these requests of one user, while another asks for something, and holds both to the limits. */
+/**
+ * Floods the server with these requests of one user while another user sends requests, and asserts the limits for both.
+ */
 function besides(prepare: (target: Target, attacker: User) => Promise<Asked[]>, most: number): Resource {
   return async (target, scaled) => {
     const rounds = scaled(5, 300);
@@ -144,7 +149,7 @@ const manyFiles = async (target: Target, attacker: User) => {
   ];
 };
 
-/** Contacts and conversations that no filter lets through. */
+/** Contacts and conversations that match no filter. */
 const manyContacts = async (target: Target, attacker: User) => {
   await many(isLong ? 3000 : 300, async (i) => {
     const fields = { username: `nobody-${i}`, phone_number: `555${i}` };

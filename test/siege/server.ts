@@ -1,23 +1,23 @@
-// The service as production builds it, in a process of its own, so that what it takes can be measured: `node server.ts
-// FOLDER`. It prints where it is and a token for everything, as JSON, and runs until SIGTERM. At SIGUSR2 it collects its
-// garbage and prints a line.
+// Starts the service as in production, but in a separate process whose resources can be measured: `node server.ts
+// FOLDER`. Prints its URL and a token with all scopes as JSON, and runs until SIGTERM. At SIGUSR2 it collects garbage
+// and prints a line.
 import { once } from "node:events";
 import { createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config/settings.ts";
 import { createToken, SCOPES } from "../../src/core/people/tokens.ts";
 import { createUser } from "../../src/core/people/users.ts";
 
-/** It loses patience sooner than production's, so that stalling clients do not take the time of the test. */
+/** Shorter timeouts than in production, so that stalling clients do not slow down the test. */
 const PATIENCE = {
-  // On a busy machine the chunks of one request may take more than a second, and the heads of others wait meanwhile.
+  // On a busy machine the chunks of one request may take more than a second, and request headers wait meanwhile.
   headersTimeoutMs: 5000,
-  // A machine under siege may stall a client that is no attacker for more than a second.
+  // A machine under siege may stall an honest client for more than a second.
   bodyIdleTimeoutMs: 3000,
-  // Long enough to open 10,000 connections; shorter than the share of the fuzzing suites whose clients wait for it.
+  // Long enough to open 10,000 connections, but shorter than the time of the fuzzing suites whose clients wait for it.
   keepAliveTimeoutMs: 10_000,
   socketIdleTimeoutMs: 10_000,
   webhookTimeoutMs: 1000,
-  /** As some texts of the corpora have. */
+  /** Some texts of the corpora are that long. */
   maxBodyBytes: 1024 * 1024,
   /** All attacks use one token. */
   uploadsPerUser: 10_000,

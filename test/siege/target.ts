@@ -14,13 +14,13 @@ import { inMib, residentBytes } from "../support/usage.ts";
 const SERVER = fileURLToPath(new URL("./server.ts", import.meta.url));
 const LAUNCHER = fileURLToPath(new URL("../../bin/parley", import.meta.url));
 const MIB = 1024 * 1024;
-/** What was closed may still be on its way out. */
+/** Time for closed connections and files to disappear. */
 const SETTLE_MS = 30_000;
 
-/** An attack. Returns how often it was tried. */
+/** An attack, which returns how often it was tried. */
 export type Resource = (target: Target, scaled: (short: number, long: number) => number) => Promise<number>;
 
-/** A server under attack, in a process of its own. */
+/** A server under attack, in a separate process. */
 export class Target {
   readonly url: string;
   readonly headers: { authorization: string };
@@ -28,7 +28,7 @@ export class Target {
   readonly #process: ChildProcess;
   readonly #lines: Interface;
   readonly #closed: Promise<unknown>;
-  /** Prints a figure. */
+  /** Prints a number. */
   readonly say: (text: string) => void;
   #errors = "";
 
@@ -56,7 +56,7 @@ export class Target {
   static async start(t: TestContext): Promise<Target> {
     const root = await mkdtemp(join(tmpdir(), "parley-siege-"));
     const folder = join(root, "data");
-    // As the launcher starts it, but that garbage can be collected when it is asked for.
+    // The launcher's options, plus garbage collection on request.
     const launcher = await readFile(LAUNCHER, "utf8");
     const [room] = /--max-semi-space-size=\d+/.exec(launcher)!;
     const [, threshold] = /MALLOC_MMAP_THRESHOLD_-(\d+)/.exec(launcher)!;
@@ -76,7 +76,7 @@ export class Target {
     return new Target(child, folder, lines, closed, where, (text) => t.diagnostic(text));
   }
 
-  /** Where other processes find it, as `joinedServer` reads it. */
+  /** Returns what `joinedServer` of other processes reads. */
   get joined(): string {
     const token = this.headers.authorization.slice("Bearer ".length);
     return JSON.stringify({ url: this.url, folder: this.folder, token });
@@ -90,14 +90,14 @@ export class Target {
     return answers(this);
   }
 
-  /** With garbage, which may be some 100 MiB, in bytes. */
+  /** Resident memory in bytes, including up to about 100 MiB of garbage. */
   get memory(): number {
     return residentBytes(this.pid);
   }
 
   /**
-   * What it keeps, in bytes. To be asked after each attack: what connections had outside of V8's heap is free only once
-   * they are collected, and before that others' memory comes to lie between.
+   * Returns the memory that the server keeps, in bytes. Call it after each attack: memory of connections outside of
+   * V8's heap is freed only by a collection, and until then other allocations fragment it.
    */
   async kept(): Promise<number> {
     const collected = Promise.race([once(this.#lines, "line"), this.#closed]);
@@ -107,7 +107,7 @@ export class Target {
     return this.memory;
   }
 
-  /** The server answers, has logged no error, keeps no more memory, and it has nothing that it should not have. */
+  /** Asserts that the server answers, has logged no error, keeps no more memory, and stores nothing unexpected. */
   async isAsBefore(t: TestContext, keptBefore: number): Promise<void> {
     await this.answers();
     const deadline = performance.now() + SETTLE_MS;

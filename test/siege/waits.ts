@@ -1,4 +1,4 @@
-/** What others may wait for beside an attack, compared with what they wait for alone. */
+/** The limits of waiting times during an attack, compared with those without one. */
 const MOST_TIMES = 2;
 const MOST_MORE_MS = 100;
 
@@ -8,7 +8,7 @@ export function p99(times: readonly number[]): number {
   return sorted[Math.ceil(sorted.length * 0.99) - 1]!;
 }
 
-/** Reports whether others may wait so long beside an attack, in milliseconds. */
+/** Reports whether a waiting time during an attack is acceptable, in milliseconds. */
 export function isBearable(beside: number, alone: number): boolean {
   return beside <= Math.max(MOST_TIMES * alone, alone + MOST_MORE_MS);
 }

@@ -27,11 +27,9 @@ const GENERATED = "client/src/schema.ts";
 const LATER = [
   ...["src/blobs/", "src/core/", "src/db/", "src/http/", "tools/mutants/"],
   ...[
-    "test/corpora/",
     "test/faults/",
     "test/fuzz/",
     "test/http/",
-    "test/siege/",
   ],
   "test/support/",
 ];

@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
 import { flipBit, type Stored, send } from "../support/command-writers.ts";
 
-/** Longer than a hold lasts by itself, with the interval of the eraser. Milliseconds. */
+/** Longer than an unrenewed hold plus the interval of the eraser, in milliseconds. */
 const PATIENCE_MS = 25_000;
 
 async function until(condition: () => boolean, patience: number, pause: number): Promise<boolean> {
@@ -19,7 +19,7 @@ async function until(condition: () => boolean, patience: number, pause: number):
   return false;
 }
 
-/** The number of holds, told again at each call. */
+/** Returns a function that counts the holds. */
 function holdsOf(t: TestContext, command: CommandLine): () => number {
   const db = new DatabaseSync(join(command.env.PARLEY_DATA!, "parley.db"), { readOnly: true });
   t.after(() => db.close());
@@ -27,7 +27,7 @@ function holdsOf(t: TestContext, command: CommandLine): () => number {
   return () => holds.get()!.count as number;
 }
 
-test("what is deleted while a backup is made is whole in it, or not there at all", async (t) => {
+test("files deleted during a backup are whole in it or missing", async (t) => {
   const command = await commandLine(t);
   const server = await command.serve();
   const token = tokenOf(server);
@@ -39,7 +39,7 @@ test("what is deleted while a backup is made is whole in it, or not there at all
   const folder = join(dirname(command.env.PARLEY_DATA!), "backup");
   const good: Stored[] = [];
   for (let i = 0; i < 60; i++) good.push(await send(command, token, `good ${i}`));
-  // What is damaged is copied in the second pass, oldest first.
+  // The second pass copies damaged files, oldest first.
   const damaged: Stored[] = [];
   for (let i = 0; i < 40; i++) damaged.push(await send(command, token, `damaged ${i}`));
   for (const { path } of damaged) await flipBit(path);
@@ -68,8 +68,8 @@ test("what is deleted while a backup is made is whole in it, or not there at all
 });
 
 /**
- * Ends a backup while it holds the eraser. What is damaged is read again under the hold, which makes the time for
- * it; one that was over before is made again. Tells its exit code.
+ * Ends a backup while it holds the eraser. Damaged files are read again under the hold, so it lasts long enough. If a
+ * backup ends before that, the next one is tried. Returns the exit code.
  */
 async function endUnderHold(
   t: TestContext,
@@ -91,7 +91,7 @@ async function endUnderHold(
   throw new Error("Each backup was over before it could be ended.");
 }
 
-test("kill -9 of a backup that holds the eraser: no backup is there, and deleted bytes go soon all the same", async (t) => {
+test("kill -9 of a backup that holds the eraser leaves no backup, and deleted bytes are still erased soon", async (t) => {
   const command = await commandLine(t);
   const server = await command.serve();
   const token = tokenOf(server);
@@ -107,7 +107,7 @@ test("kill -9 of a backup that holds the eraser: no backup is there, and deleted
   assert.ok(await until(() => !existsSync(good.path), PATIENCE_MS, 100), "the eraser waits for the dead");
 });
 
-test("a backup that is asked to end removes its half and drops its hold", async (t) => {
+test("a backup stopped by a signal removes its partial copy and its hold", async (t) => {
   const command = await commandLine(t);
   const server = await command.serve();
   for (let i = 0; i < 40; i++) await flipBit((await send(command, tokenOf(server), `damaged ${i}`)).path);

@@ -62,7 +62,7 @@ async function isNamed(command: CommandLine, { id }: Pick<Sent, "id">): Promise<
   return findings.some((finding) => finding.attachment_id === id);
 }
 
-test("one bit flipped in a file at rest: no clean 200, and check names it", async (t) => {
+test("one bit flipped in a stored file: no clean 200, and check names the file", async (t) => {
   const { command, send } = await served(t);
   const places: number[] = [];
   const whole = await send(3_000_000);
@@ -71,10 +71,10 @@ test("one bit flipped in a file at rest: no clean 200, and check names it", asyn
     const sent = await send(size, i % 2 === 1);
     const db = new DatabaseSync(join(command.env.PARLEY_DATA!, "parley.db"));
     const key = String(db.prepare("SELECT blob_key FROM attachments WHERE id = ?").get(sent.id)!.blob_key);
-    // One of them as if it had come before CRCs were kept: its SHA-256 tells.
+    // One file has no CRC, like older files, so only its SHA-256 shows the damage.
     if (i === 0) db.prepare("UPDATE attachments SET crc32 = NULL WHERE id = ?").run(sent.id);
     db.close();
-    // The first and the last bit are the likeliest to be missed.
+    // An off-by-one error would miss the first or the last bit.
     const bit = i < 2 ? i * (size * 8 - 1) : Math.floor(Math.random() * size * 8);
     places.push(bit);
     await flipBit(join(command.env.PARLEY_DATA!, "blobs", key.slice(0, 2), key), bit);
@@ -84,7 +84,7 @@ test("one bit flipped in a file at rest: no clean 200, and check names it", asyn
       assert.equal(answer.status, 500);
       assert.equal(answer.headers.get("etag"), null);
     }
-    // So do clients that were cut off.
+    // A client whose download was cut off requests the rest like this.
     const rest = await fetch(sent.file_url, { headers: { range: "bytes=1-" } });
     assert.equal(rest.status, 500, "the rest of a file that was found damaged");
     assert.ok(await isNamed(command, sent));
@@ -93,7 +93,7 @@ test("one bit flipped in a file at rest: no clean 200, and check names it", asyn
   t.diagnostic(`${FLIPS} files, one bit each: ${places.join(", ")}; each was cut and named`);
 });
 
-test("one bit flipped in a file while more of it comes in: no clean 200, and check names it", async (t) => {
+test("one bit flipped in a file while it is uploaded in parts: no clean 200, and check names the file", async (t) => {
   const { command, token } = await served(t);
   const client = new Client(command.url, token);
   t.after(() => client.close());
@@ -113,7 +113,7 @@ test("one bit flipped in a file while more of it comes in: no clean 200, and che
   assert.ok(await isNamed(command, data[0]!));
 });
 
-test("one bit flipped in a small file in the database: 500, and check names it", async (t) => {
+test("one bit flipped in a small file in the database: 500, and check names the file", async (t) => {
   const { command, send } = await served(t);
   const sent = await send(5000);
   const damaged = Buffer.from(sent.bytes);

@@ -1,4 +1,4 @@
-// F8: clients that hang up, reset, stall, or read slowly. Nothing of theirs may stay: no file, descriptor or buffer.
+// F8: clients that close, reset, stall or read slowly must leave no file, file descriptor or buffer.
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ const FORM_END = "\r\n--b--\r\n";
 /** Too large for the database. */
 const LARGE = 50_000;
 
-/** Each file has a name of its own: two of one name would be one that was made twice. */
+/** Each file has a different name, because two files of one name would count as one created twice. */
 function uploadHead(authorization: string, fileBytes: number, name: string): string {
   const formHead = `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n`;
   const length = formHead.length + fileBytes + FORM_END.length;
@@ -29,14 +29,14 @@ function uploadHead(authorization: string, fileBytes: number, name: string): str
   );
 }
 
-/** Many of the same, so many at a time. */
+/** Runs many of the same in groups. */
 async function each(count: number, one: (i: number) => Promise<void>): Promise<void> {
   for (let i = 0; i < count; i += AT_ONCE) {
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - i) }, (_, j) => one(i + j)));
   }
 }
 
-/** Runs the work and sees that the server's process is after it as it was before, and its memory within bounds. */
+/** Runs the work. Afterwards the server's process must be as before, and its memory limited. */
 async function leavesNothing(t: TestContext, subject: Subject, work: () => Promise<void>): Promise<void> {
   const pid = subject.server.process.pid!;
   const [descriptors, memory] = [openDescriptors(pid), residentBytes(pid)];
@@ -60,7 +60,7 @@ const cuts: Record<string, (socket: Socket) => void> = {
   "half-closed": (socket) => socket.end(),
 };
 
-test("F8 uploads that are cut off, by close, reset and half-close, leave nothing", {
+test("F8 uploads cut off by close, reset and half-close leave nothing", {
   skip: noProc,
 }, async (t) => {
   const subject = await Subject.start(t);
@@ -89,19 +89,19 @@ test("F8 uploads that are cut off, by close, reset and half-close, leave nothing
   t.diagnostic(`${count} uploads were cut off`);
 });
 
-test("F8 of clients that close their half after the whole request the file is there whole, or nothing is", async (t) => {
+test("F8 clients that half-close after a whole request: the file is stored whole, or not at all", async (t) => {
   const subject = await Subject.start(t);
   await each(scaled(40, 400), async (i) => {
     const socket = await openSocket(subject.url);
     socket.end(`${uploadHead(subject.authorization, 5, `half ${i}`)}12345${FORM_END}`);
     await once(socket.resume(), "close");
   });
-  // Their uploads may still be on their way in: a server that is asked to end lets them.
+  // Uploads may still be running, and a graceful stop lets them finish.
   await subject.end("SIGTERM");
   assert.deepEqual(await subject.begin(), []);
 });
 
-test("F8 downloads that are read slowly, or are reset, hold no buffers and no descriptors", {
+test("F8 downloads that are read slowly or reset keep no buffers and no file descriptors", {
   skip: noProc,
 }, async (t) => {
   const subject = await Subject.start(t);
@@ -116,7 +116,7 @@ test("F8 downloads that are read slowly, or are reset, hold no buffers and no de
   };
   await subject.client.get("/v1/contacts");
   await leavesNothing(t, subject, async () => {
-    // Nobody reads from these: a paused socket takes no more than the kernel's buffers.
+    // Nobody reads from these paused sockets, so they take only what fits into the kernel's buffers.
     const slow = await Promise.all(Array.from({ length: scaled(10, 50) }, ask));
     await sleep(500);
     await subject.client.get("/v1/contacts");
@@ -134,7 +134,7 @@ test("F8 downloads that are read slowly, or are reset, hold no buffers and no de
   });
 });
 
-test("F8 bodies that stall are ended, and leave nothing", async (t) => {
+test("F8 stalled bodies are closed, and leave nothing", async (t) => {
   const server = await startApp(t, { bodyIdleTimeoutMs: 200 });
   const user = await server.user();
   assert.equal((await upload(server.url, user, new File(["x".repeat(LARGE)], "kept"))).status, 201);

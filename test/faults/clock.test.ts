@@ -1,4 +1,4 @@
-// F5: the clock steps back and forth by hours and days while the service runs, and between two starts.
+// F5: the clock jumps back and forth by hours and days while the service runs, and between two starts.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ function settableClock() {
   return clock;
 }
 
-/** Up to ten days in either direction, often only some seconds or hours. */
+/** Up to ten days in either direction, often only seconds or hours. */
 function step(chance: Chance): number {
   return Math.round((chance() * 2 - 1) * [1000, HOUR, DAY, 10 * DAY][Math.floor(chance() * 4)]!);
 }
@@ -38,7 +38,7 @@ interface Page {
   has_more: boolean;
 }
 
-test("F5 ids increase and a walk misses nothing and repeats nothing, however the clock steps", async (t) => {
+test("F5 ids increase, and paging neither skips nor repeats anything, however the clock jumps", async (t) => {
   const chance = seededChance(t);
   const clock = settableClock();
   const server = await startApp(t, {}, { clock });
@@ -73,7 +73,7 @@ test("F5 ids increase and a walk misses nothing and repeats nothing, however the
   t.diagnostic(`${made.length} contacts, made at steps of up to ten days`);
 });
 
-test("F5 a link lives by its own rule: not for ever after a clock that was ahead, not shorter than an hour", async (t) => {
+test("F5 a link created with a fast clock expires, and no link expires within an hour, however the clock jumps", async (t) => {
   const clock = settableClock();
   const server = await startApp(t, {}, { clock });
   const user = await server.user();
@@ -113,7 +113,7 @@ const FORM = [
   "late\r\n--b--\r\n",
 ];
 
-test("F5 nothing is swept or erased early, and what was deleted is erased, however the clock steps", async (t) => {
+test("F5 nothing is swept or erased early, and deleted data is erased, however the clock jumps", async (t) => {
   const chance = seededChance(t);
   const clock = settableClock();
   const server = await startApp(t, {}, { clock });

@@ -1,4 +1,4 @@
-// What users deleted or replaced is in no byte of the files: not in those of the server, of a backup, or of a move's target.
+// Deleted or replaced text is in no byte of the server's files, of a backup, or of a move's target.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
@@ -15,28 +15,28 @@ import { isLong, scaled, seededChance } from "../support/scale.ts";
 const MESSAGES = scaled(300, 20_000);
 const CONVERSATIONS = scaled(10, 300);
 const AT_ONCE = 16;
-/** So many characters at most lie between two marks of a text: no mark is cut by the end of a page more than once. */
+/** The most characters between two marks of a text, so that the end of a page cuts at most one mark. */
 const BETWEEN_MARKS = 60;
 const MAX_REPEATS = 60;
 /**
- * Digits of the word of each text, and its last ones that tell it from all others: SQLite's index keeps of a word only where it
- * differs from the one before.
+ * Number of digits in the unique word of each text. The last ones alone identify it, because SQLite's index stores only
+ * the part of a word that differs from the previous one.
  */
 const WORD_DIGITS = 24;
 const TELLING_DIGITS = 14;
 const SMALL_FILE_BYTES = 400;
 const LARGE_FILE_BYTES = 60_000;
 
-/** Marks, each a number, that are in what was written: what stays, and what was deleted or replaced. */
+/** Marks are numbers in everything that was written: kept text, and deleted or replaced text. */
 class Marks {
   readonly prefix = `mark-${randomBytes(6).toString("hex")}-`;
   readonly kept = new Set<string>();
   readonly gone = new Set<string>();
-  /** The end of all words, and the mark of each by its telling digits. */
+  /** The common end of all words, and the mark of each word by its identifying digits. */
   readonly ending = `x${randomBytes(6).toString("hex")}`;
   readonly words = new Map<string, string>();
 
-  /** A text that has a new mark again and again, and a word of its own. */
+  /** Returns a text that repeats a new mark, and its unique word. */
   text(repeats: number): { mark: string; text: string; word: string } {
     const mark = String(this.kept.size + this.gone.size).padStart(6, "0");
     this.kept.add(mark);
@@ -55,13 +55,13 @@ class Marks {
     this.gone.add(mark);
   }
 
-  /** Those in the bytes of all files of a folder, with the files that have what is gone. */
+  /** Returns the marks in all files of a folder, with the files that have deleted ones. */
   async find(folder: string): Promise<{ kept: Set<string>; gone: Map<string, string> }> {
     const found = { kept: new Set<string>(), gone: new Map<string, string>() };
     for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
       const path = join(entry.parentPath, entry.name);
       if (!entry.isFile()) continue;
-      // A file of the server may go meanwhile.
+      // The server may delete a file meanwhile.
       const bytes = await readFile(path).catch(() => Buffer.alloc(0));
       for (let at = bytes.indexOf(this.prefix); at !== -1; at = bytes.indexOf(this.prefix, at + 1)) {
         const start = at + this.prefix.length;
@@ -75,7 +75,7 @@ class Marks {
     return found;
   }
 
-  /** The marks of the words in these bytes. */
+  /** Yields the marks of the words in these bytes. */
   *ofWords(bytes: string): Generator<string> {
     for (let at = bytes.indexOf(this.ending); at !== -1; at = bytes.indexOf(this.ending, at + 1)) {
       const mark = this.words.get(bytes.slice(at - TELLING_DIGITS, at));
@@ -83,7 +83,7 @@ class Marks {
     }
   }
 
-  /** All that stays is found in the folder, which shows that one can find it, and nothing that is gone. */
+  /** Asserts that all kept text is found in the folder, which shows that the search works, and no deleted text. */
   async check(t: TestContext, folder: string, what: string): Promise<void> {
     const { kept, gone } = await this.find(folder);
     t.diagnostic(`${what}: ${kept.size} of ${this.kept.size} that stay, ${gone.size} of ${this.gone.size}`);
@@ -100,7 +100,7 @@ async function inParallel(count: number, work: (number: number) => Promise<void>
   await Promise.all(Array.from({ length: AT_ONCE }, one));
 }
 
-/** Asks again what is refused for now, as clients do. */
+/** Retries temporary errors, as clients do. */
 async function patiently(ask: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     const answer = await ask();
@@ -109,7 +109,7 @@ async function patiently(ask: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** A form, or JSON without a file; each request has a key, whose result is kept. */
+/** Sends a form, or JSON without a file. Each request has a key, whose result is stored. */
 function sendMessage(client: Client, fields: Record<string, string>, file?: { name: string; text: string }) {
   const key = { "idempotency-key": randomBytes(8).toString("hex") };
   const type = "content-type";
@@ -125,8 +125,8 @@ function sendMessage(client: Client, fields: Record<string, string>, file?: { na
 }
 
 /**
- * Sends messages into many conversations, and deletes or edits a third of them. A webhook that nobody answers has
- * deliveries of them waiting.
+ * Sends messages to many conversations, and deletes or edits a third of them. Their deliveries to an unreachable
+ * webhook stay pending.
  */
 async function writeAndDelete(t: TestContext, client: Client): Promise<Marks> {
   const marks = new Marks();
@@ -158,7 +158,7 @@ async function writeAndDelete(t: TestContext, client: Client): Promise<Marks> {
     const { status, body } = await patiently(() => sendMessage(client, fields, file));
     assert.equal(status, 201, String(body));
     const path = `/v1/messages/${JSON.parse(body.toString()).id}`;
-    // Puts all that was sent before into the index.
+    // A search indexes everything sent before.
     if (chance() < 0.3) {
       const found = await patiently(() => client.send("GET", `/v1/messages?q=${text.word}`));
       assert.equal(JSON.parse(String(found.body)).data.length, 1, String(found.body));
@@ -205,7 +205,7 @@ async function run(command: CommandLine, ...args: string[]): Promise<void> {
 
 const timeout = isLong ? 3_600_000 : 300_000;
 
-test("what was deleted is in no byte of a data folder two seconds later, of its backup, or of where it moves", {
+test("two seconds later, deleted text is in no byte of the data folder, of its backup, or of a move's target", {
   timeout,
 }, async (t) => {
   const { marks, server, command } = await start(t);
@@ -230,7 +230,7 @@ test("what was deleted is in no byte of a data folder two seconds later, of its 
   assert.equal(gone.size, 0, "deleted text in any file of the PostgreSQL that it moved to, also in its log");
 });
 
-test("what was deleted is in no row of PostgreSQL, after VACUUM FULL in no file of its tables, nor where it moves", {
+test("deleted text is in no row of PostgreSQL, after VACUUM FULL in no file of its tables, and not in a move's target", {
   timeout,
 }, async (t) => {
   const postgres = await startPostgres();
@@ -263,13 +263,13 @@ test("what was deleted is in no row of PostgreSQL, after VACUUM FULL in no file 
   await marks.check(t, other, "data folder that it moved to");
 });
 
-/** Makes the tables; long texts lie in their files as they are, so that they can be found there. */
+/** Creates the tables, in which long texts stay uncompressed so that a search of the files finds them. */
 async function keepUncompressed(url: string): Promise<void> {
   await (await openPostgres(url)).close();
   await administer(url, "ALTER TABLE message_bodies ALTER COLUMN text SET STORAGE EXTERNAL");
 }
 
-/** All rows of all tables as text, also the bytes of small files. */
+/** Returns all rows of all tables as text, including the bytes of small files. */
 async function allRows(url: string): Promise<string> {
   const tables = await administer(url, "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'");
   let rows = "";

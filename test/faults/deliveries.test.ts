@@ -1,4 +1,4 @@
-// F1 amid deliveries: the server is killed while events are on their way to a receiver that fails now and then.
+// F1 during deliveries: the server is killed while it sends events to a receiver that sometimes fails.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,7 +17,7 @@ interface Told {
   type: string;
 }
 
-test("F1 kill -9 amid deliveries: each event reaches the receiver, those of a conversation in their order", async (t) => {
+test("F1 kill -9 during deliveries: each event reaches the receiver, and those of a conversation in order", async (t) => {
   const cycles = scaled(4, 100);
   const subject = await Subject.start(t, { PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true" });
   const taken: Received[] = [];
@@ -25,7 +25,7 @@ test("F1 kill -9 amid deliveries: each event reaches the receiver, those of a co
   const to = await receiver(t, (response, received) => {
     const id = String(received.headers["webhook-id"]);
     const mood = subject.chance();
-    // Each is failed once at most: the gaps after that are longer than this test.
+    // Each event fails at most once, because a second retry would take longer than this test.
     if (mood < 0.02 && !failed.has(id)) {
       failed.add(id);
       if (mood < 0.01) response.destroy();
@@ -38,7 +38,7 @@ test("F1 kill -9 amid deliveries: each event reaches the receiver, those of a co
   const made = await subject.client.sendFields("POST", "/v1/webhooks", { url: to.url });
   assert.equal(made.status, 201, String(made.body));
   let kills = 0;
-  // On a busy machine little is written before a kill, and it takes more of them.
+  // On a busy machine little is written before each kill, so more kills are needed.
   for (; kills < cycles || subject.record.total() < cycles * EVENTS_PER_KILL; kills++) {
     const writers = subject.write({ mixed: 4 });
     await sleep(5 + subject.chance() * 495);
@@ -70,7 +70,7 @@ test("F1 kill -9 amid deliveries: each event reaches the receiver, those of a co
   );
 });
 
-/** In the order in which they happened. */
+/** Returns all events, in the order in which they happened. */
 async function allEvents(client: Client): Promise<Told[]> {
   const events: Told[] = [];
   for (let after = ""; ; ) {
@@ -81,7 +81,7 @@ async function allEvents(client: Client): Promise<Told[]> {
   }
 }
 
-/** Resolves once all that has happened was delivered. */
+/** Resolves once all events were delivered. */
 async function settled(subject: Subject, count: number): Promise<void> {
   const tables = sqliteTables(subject.data);
   const deadline = performance.now() + SETTLE_MS;
@@ -93,7 +93,7 @@ async function settled(subject: Subject, count: number): Promise<void> {
   }
 }
 
-/** What comes again is the same, but for what happened to the file since. */
+/** Asserts that repeated deliveries are equal, except for later changes of the file. */
 function checkRepeats(taken: readonly Received[]): void {
   for (const [id, same] of Map.groupBy(taken, ({ headers }) => headers["webhook-id"])) {
     const bodies = same.map(({ event: { payload, ...head } }) =>
@@ -103,7 +103,7 @@ function checkRepeats(taken: readonly Received[]): void {
   }
 }
 
-/** Of each conversation the first arrivals are in the order of the events. */
+/** Asserts that the first deliveries of each conversation are in the order of the events. */
 function checkOrder(taken: readonly Received[], events: readonly Told[]): void {
   const place = new Map(events.map(({ id }, i) => [id, i]));
   const last = new Map<string, number>();

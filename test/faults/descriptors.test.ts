@@ -1,4 +1,4 @@
-// F10: clients hold all file descriptors that the process may have. It says so, goes on, and recovers by itself.
+// F10: clients use up all file descriptors of the process. It reports that, keeps running, and recovers.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -14,11 +14,11 @@ import { findProblems } from "./oracle.ts";
 import { Subject } from "./subject.ts";
 
 const LIMIT = 60;
-/** Too large for the database, so that it takes a descriptor. */
+/** Too large for the database, so it needs a file descriptor. */
 const LARGE = Buffer.alloc(50_000);
 const skip = noProc || (spawnSync("prlimit", ["--version"]).error ? "prlimit is not installed" : false);
 
-/** Takes connections until one is closed at once: then no descriptor is left. */
+/** Opens connections until one is closed at once, when no descriptor is left. */
 async function takeAll(subject: Subject): Promise<Socket[]> {
   const held: Socket[] = [];
   for (;;) {
@@ -34,11 +34,11 @@ async function takeAll(subject: Subject): Promise<Socket[]> {
   }
 }
 
-/** Closes connections, and waits until the server has, too. */
+/** Closes connections, and waits until the server has closed them. */
 async function release(subject: Subject, held: Socket[]): Promise<void> {
   const pid = subject.server.process.pid!;
   for (const socket of held) socket.destroy();
-  // Node has one more in reserve, to close what it cannot accept.
+  // Node reserves one more descriptor to close what it cannot accept.
   assert.ok(await eventually(async () => openDescriptors(pid) <= LIMIT + 1 - held.length));
 }
 
@@ -46,7 +46,7 @@ function start(t: TestContext): Promise<Subject> {
   return Subject.start(t, {}, "prlimit", `--nofile=${LIMIT}`);
 }
 
-test("F10 without a free descriptor uploads and downloads are 503, and then it works again", {
+test("F10 without a free file descriptor uploads and downloads are 503, and work again later", {
   skip,
 }, async (t) => {
   const subject = await start(t);
@@ -62,7 +62,7 @@ test("F10 without a free descriptor uploads and downloads are 503, and then it w
   const idle = openDescriptors(pid);
   const cycles = scaled(2, 50);
   for (let i = 0; i < cycles; i++) {
-    // One connection that was there before.
+    // One connection that was open before.
     const client = subject.newClient(1);
     await client.get("/v1/me");
     const held = await takeAll(subject);
@@ -84,7 +84,7 @@ test("F10 without a free descriptor uploads and downloads are 503, and then it w
   assert.deepEqual(await findProblems(subject), []);
 });
 
-test("F10 with any few free descriptors the first upload of a process is 201 or 503, and the next ones too", {
+test("F10 with very few free file descriptors the first upload of a process is 201 or 503, and later ones are 201", {
   skip,
 }, async (t) => {
   for (let free = 0; free < 8; free++) {

@@ -1,4 +1,4 @@
-// F3: the disk has no more room, of bytes or of inodes, and gets some again while the server runs.
+// F3: the disk runs out of bytes or inodes, and gets some back while the server runs.
 import assert from "node:assert/strict";
 import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,15 +13,15 @@ import { Subject } from "./subject.ts";
 
 const skip = whyNotMounted();
 
-/** Something beside the server takes what room is left, and gives it back. */
+/** Uses up the space that is left, and gives it back. */
 interface Ballast {
   take(): void;
   giveBack(): void;
-  /** Whether rows need nothing of what it takes. */
+  /** Whether rows can still be written. */
   leavesRows: boolean;
 }
 
-/** Writes on beyond what there is room for; resolves once enough was refused. */
+/** Keeps writing to a full disk. Resolves once enough writes were refused. */
 async function writeOnFullDisk(subject: Subject, ballast: Ballast): Promise<void> {
   const writers = subject.write({ mixed: 8 });
   assert.ok(await eventually(async () => (writers.statuses.get(201) ?? 0) >= 20));
@@ -32,7 +32,7 @@ async function writeOnFullDisk(subject: Subject, ballast: Ballast): Promise<void
   assert.deepEqual(odd, [], "answers on a full disk");
 }
 
-/** Nothing half-done stays while the disk is full, and once it is not all works again. */
+/** Asserts that nothing partial remains while the disk is full, and that everything works once it has space. */
 async function fillAndFree(subject: Subject, ballast: Ballast, cycles: number): Promise<void> {
   const { client, record, chance } = subject;
   const writes = new Writes(subject, record);
@@ -45,7 +45,7 @@ async function fillAndFree(subject: Subject, ballast: Ballast, cycles: number): 
       "writes of rows on the full disk",
     );
     const problems = await findProblems(subject);
-    // Tombstones of bytes that are gone, and texts for the index, wait until there is room for a write.
+    // Tombstones of erased bytes and texts for the index wait until there is space to write.
     const waiting = ["tombstones are left", WAITING];
     const others = problems.filter((problem) => !waiting.includes(problem));
     assert.deepEqual(others, [], "while the disk is full");
@@ -60,11 +60,11 @@ async function fillAndFree(subject: Subject, ballast: Ballast, cycles: number): 
   assert.deepEqual(await subject.begin(), [], "after a restart");
 }
 
-test("F3 no bytes are left: writes are refused, reads go on, and with room again it works without a restart", {
+test("F3 without free bytes writes are refused, reads work, and writes work again without a restart once there is space", {
   skip,
 }, async (t) => {
   const cycles = scaled(1, 20);
-  // Room for the log at its longest (1,000 writes, some 33 MiB) and all files: else these alone fill the disk.
+  // Enough for the longest log (1,000 writes, about 33 MiB) and all files, which alone must not fill the disk.
   const disk = mountTmpfs(t, "size=96m,nr_inodes=1000");
   const subject = await Subject.start(t, { PARLEY_DATA: join(disk, "data") });
   const path = join(disk, "ballast");
@@ -77,10 +77,10 @@ test("F3 no bytes are left: writes are refused, reads go on, and with room again
   t.diagnostic(`${cycles} times full, ${subject.record}, lost = 0`);
 });
 
-test("F3 no inodes are left: uploads are refused, all else goes on", { skip }, async (t) => {
+test("F3 without free inodes uploads are refused, and everything else works", { skip }, async (t) => {
   const cycles = scaled(1, 20);
-  // Of these the server needs about 270 to start, most of them for the folders of its store; the files that the writers
-  // leave must not take the rest.
+  // The server needs about 270 of these inodes to start, most of them for folders of its store. The files of the
+  // writers must leave some.
   const disk = mountTmpfs(t, "size=96m,nr_inodes=1000");
   const subject = await Subject.start(t, { PARLEY_DATA: join(disk, "data") });
   let files = 0;

@@ -1,19 +1,19 @@
-// What must hold of events after any fault: each change has its event, and each event its change.
+// The rules of events after any fault: each change has its event, and each event its change.
 
 import type { Client } from "../support/client.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import type { AckRecord, Item } from "../support/record.ts";
 import type { Talkers } from "../support/sending.ts";
 
-/** The first column of a query on the tables themselves. */
+/** Returns the first column of a query on the tables. */
 export type Tables = (sql: string) => Promise<unknown[]>;
 
 interface Event {
   number: number;
-  /** What was done. */
+  /** The change, such as `contact.created`. */
   type: string;
   id: string;
-  /** Of a contact, as it was told; events of files and messages refer to them. */
+  /** The name of a contact in the event. Events of files and messages only refer to them. */
   name: string | undefined;
   conversationId: string | undefined;
 }
@@ -26,18 +26,18 @@ interface Payload {
   text?: string | null;
 }
 
-/** What is there: a contact, a file or a message. */
+/** An existing contact, file or message. */
 export interface Present {
   filename?: string;
-  /** Of a file. */
+  /** Files only. */
   message_id?: string;
-  /** Of a message. */
+  /** Messages only. */
   text?: string | null;
 }
 
 const PAGE = 100;
 
-/** Compares the events of both users with what was acknowledged, and with what the first one sees (`present`). */
+/** Compares the events of both users with the acknowledged writes, and with what the first user sees (`present`). */
 export async function findEventProblems(
   { client, peer, shared, record }: Talkers & { record: AckRecord },
   present: ReadonlyMap<string, Present>,
@@ -60,7 +60,7 @@ export async function findEventProblems(
   return [...problems, ...findUploadProblems(record, byResource, present)];
 }
 
-/** Events of what was acknowledged and of what is there tell just that. */
+/** Finds acknowledged or existing resources whose events do not match their changes. */
 function findStoryProblems(
   record: AckRecord,
   byResource: ReadonlyMap<string, Event[]>,
@@ -68,7 +68,7 @@ function findStoryProblems(
 ): string[] {
   const problems: string[] = [];
   for (const item of record.items.values()) {
-    // Of those that are not as they should be is told already.
+    // Items in a wrong state are reported elsewhere.
     if (item.states.length > 1) continue;
     for (const [id, expected] of expectedOf(item)) {
       const told = toldOf(byResource.get(id));
@@ -85,7 +85,7 @@ function findStoryProblems(
   return problems;
 }
 
-/** A file that was uploaded alone is a message of its own, which changes with it. */
+/** Finds files uploaded alone whose events differ from those of their message. */
 function findUploadProblems(
   { items }: AckRecord,
   byResource: ReadonlyMap<string, Event[]>,
@@ -134,19 +134,19 @@ function storyOf(events: readonly Event[]): string {
   return events.map(({ type, id }) => `${type} ${id}`).join(", ");
 }
 
-/** What was told of one resource. */
+/** Joins the events of one resource. */
 function toldOf(events: readonly Event[] = []): string {
   return events.map(({ type, name }) => (name === undefined ? type : `${type} ${name}`)).join(", ");
 }
 
-/** What was done, whatever it was done to. */
+/** Joins the changes of one resource, without its family. */
 function changesOf(events: readonly Event[] = []): string {
   return events.map(({ type }) => type.split(".")[1]).join(", ");
 }
 
 const FAMILIES = { contacts: "contact", attachments: "attachment", messages: "message" };
 
-/** What events must tell of an item, and of the files of a message, by their ids. */
+/** Returns the expected events of an item and of a message's files, by id. */
 function expectedOf({ id, kind, names, states, message }: Item): [id: string, story: string][] {
   const told = (change: string, name: string) =>
     kind === "contacts" ? `contact.${change} ${name}` : `${FAMILIES[kind]}.${change}`;
@@ -157,7 +157,7 @@ function expectedOf({ id, kind, names, states, message }: Item): [id: string, st
   return [[id, whole], ...(message?.files ?? []).map((file): [string, string] => [file.id, ofFile])];
 }
 
-/** The newest events as they are told are those of the table, and show files and messages as they are now. */
+/** Asserts that the newest page of events equals the table, and shows files and messages as they are now. */
 async function findPageProblems(
   client: Client,
   events: readonly Event[],

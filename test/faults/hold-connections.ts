@@ -1,5 +1,5 @@
-// A process of its own that holds idle connections: node hold-connections.ts URL COUNT. It says "held" once all are,
-// each after one answer, and ends with its standard input.
+// A process that holds idle connections: node hold-connections.ts URL COUNT. It prints "held" once each of them has got
+// an answer, and ends with its standard input.
 import { once } from "node:events";
 import { connect } from "node:net";
 

@@ -1,4 +1,4 @@
-// F9: very many connections that are idle. They cost little memory, and the active ones nothing.
+// F9: very many idle connections cost little memory, and do not slow down the active ones.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ const HOLDER = fileURLToPath(new URL("./hold-connections.ts", import.meta.url));
 const KIB = 1024;
 const ACTIVE = 16;
 
-/** The 99th percentile of requests by a few active clients, in milliseconds. */
+/** Returns the 99th percentile of requests by a few active clients, in milliseconds. */
 async function activeP99(client: Client, requests: number): Promise<number> {
   const times: number[] = [];
   const work = async () => {
@@ -30,13 +30,13 @@ async function activeP99(client: Client, requests: number): Promise<number> {
   return times[Math.floor(times.length * 0.99)]!;
 }
 
-/** How many connections a process may hold, with some room for its files. */
+/** Returns how many connections a process may hold, with some descriptors left for its files. */
 function allowedConnections(pid: number): number {
   const limit = /Max open files\s+(\d+)/.exec(readFileSync(`/proc/${pid}/limits`, "utf8"))!;
   return Number(limit[1]) - 100;
 }
 
-test("F9 idle connections cost little memory, and the active ones go on", { skip: noProc }, async (t) => {
+test("F9 idle connections cost little memory, and active ones keep working", { skip: noProc }, async (t) => {
   const subject = await Subject.start(t);
   const pid = subject.server.process.pid!;
   const wanted = scaled(1000, 10_000);

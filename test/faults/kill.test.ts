@@ -1,4 +1,4 @@
-// F1: the process is killed, at random moments under load and between each two steps of an upload, a message and a delete.
+// F1: the process is killed at random moments under load, and between the steps of an upload, a message and a delete.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -15,7 +15,7 @@ async function killAndCheck(subject: Subject, when: string): Promise<void> {
   assert.deepEqual(await subject.begin(), [], when);
 }
 
-test("F1 kill -9 at random moments under load: nothing acknowledged is lost, nothing is left over", async (t) => {
+test("F1 kill -9 at random moments under load: no acknowledged write is lost, and nothing is left over", async (t) => {
   const cycles = scaled(2, 200);
   const subject = await Subject.start(t);
   for (let i = 0; i < cycles; i++) {
@@ -30,8 +30,8 @@ test("F1 kill -9 at random moments under load: nothing acknowledged is lost, not
   assert.ok(subject.record.total() > cycles);
 });
 
-// The calls that change the disk. `stride` is how many lie between two that the short version tries, from one by chance.
-// Calls are counted by thread: of the syncs the first of each number is one of files or folders, hence those of the log again.
+// The calls that change the disk. The short version tries every `stride`-th one, from a random start. strace counts
+// calls by thread, so the n-th sync is first one of files or folders; `onLog` tries those of the log.
 const STEPS: { calls: string; onLog?: boolean; stride: number }[] = [
   { calls: "fsync,fdatasync", stride: 3 },
   { calls: "fsync,fdatasync", onLog: true, stride: 3 },
@@ -67,7 +67,7 @@ test("F1 kill -9 before each step of an upload, a message with a file, their cha
 
 const TOO_LARGE_FOR_THE_DATABASE = 40_000;
 
-/** One write after the other; false where the server was killed meanwhile. */
+/** Runs one write after another. Returns false if the server was killed meanwhile. */
 async function doEach(subject: Subject): Promise<boolean> {
   const { record, chance } = subject;
   const writes = new Writes(subject, record);
@@ -92,7 +92,7 @@ async function doEach(subject: Subject): Promise<boolean> {
   return !subject.isGone;
 }
 
-test("F1 kill -9 while the log is brought into the database", { skip: noStrace }, async (t) => {
+test("F1 kill -9 during a checkpoint of the log", { skip: noStrace }, async (t) => {
   const cycles = scaled(2, 30);
   const subject = await Subject.start(t);
   const database = join(subject.data, "parley.db");

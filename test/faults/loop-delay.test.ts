@@ -1,4 +1,4 @@
-// F12: how late the event loop is under full load. A loop that is late answers nobody.
+// F12: the delay of the event loop under full load. A delayed loop answers nobody.
 import assert from "node:assert/strict";
 import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { Subject } from "./subject.ts";
 const PRELOAD = new URL("./loop-delay.ts", import.meta.url).href;
 const MAX_P99_MS = 50;
 
-test("F12 the event loop under writes, uploads and reads", async (t) => {
+test("F12 event loop delay under writes, uploads and reads", async (t) => {
   const file = join(tmpdir(), `parley-loop-delay-${process.pid}`);
   t.after(() => rm(file, { force: true }));
   const subject = await Subject.start(t, { NODE_OPTIONS: `--import=${PRELOAD}`, LOOP_DELAY_FILE: file });
@@ -25,7 +25,7 @@ test("F12 the event loop under writes, uploads and reads", async (t) => {
   };
   const writers = subject.write({ mixed: 16, contacts: 32 });
   await sleep(1000);
-  // The start and the first compilation are not what is asked here.
+  // Discards the delay of the start and of the first compilation.
   await measure();
   const before = subject.record.total();
   const seconds = scaled(3, 30);

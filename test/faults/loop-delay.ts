@@ -1,5 +1,5 @@
-// Loaded into a server before its own code (--import): writes how late its event loop was, in milliseconds by
-// percentile, to the file that LOOP_DELAY_FILE names, at each SIGUSR2. Each begins anew.
+// Loaded into a server before its code (--import). At each SIGUSR2 it writes the event loop delay in milliseconds, by
+// percentile, to the file LOOP_DELAY_FILE, and starts anew.
 import { writeFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { isMainThread } from "node:worker_threads";
@@ -8,7 +8,7 @@ const RESOLUTION_MS = 1;
 const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 delays.enable();
 
-// It is loaded into each thread, and only the first has a loop that requests wait for, and gets signals.
+// This module is loaded into each thread, but only the main one handles requests and gets signals.
 if (isMainThread) process.on("SIGUSR2", write);
 
 function write(): void {

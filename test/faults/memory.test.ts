@@ -1,4 +1,4 @@
-// F11: a file far larger than the heap goes up and comes back.
+// F11: a file far larger than the heap is uploaded and downloaded.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { request } from "node:http";
@@ -11,7 +11,7 @@ import { scaled } from "../support/scale.ts";
 import { inMib, noProc, residentBytes } from "../support/usage.ts";
 
 const MIB = 1024 * 1024;
-/** A megabyte that is different for each number, so that a lost, doubled or moved piece shows. */
+/** A megabyte that differs for each number, so that a lost, repeated or moved piece is noticed. */
 function piece(number: number): Buffer {
   const bytes = Buffer.alloc(MIB, number % 251);
   bytes.writeUInt32BE(number);
@@ -21,7 +21,7 @@ function piece(number: number): Buffer {
 interface Case {
   skip: string | false;
   sizeMib: number;
-  /** The bound is the same for all sizes. */
+  /** The limit is the same for all sizes. */
   maxGrowth: number;
   settings(t: TestContext): Record<string, string>;
 }
@@ -36,7 +36,7 @@ const CASES: Record<string, Case> = {
   },
 };
 
-/** How a file is sent: the request, and what is before and behind its bytes. */
+/** How a file is sent: the request, and the bytes before and after the file. */
 interface Way {
   path: string;
   headers: Record<string, string>;
@@ -63,7 +63,7 @@ const BOTH = Object.entries(CASES).flatMap(([name, each]) =>
   Object.entries(WAYS).map(([how, way]) => ({ ...each, way, where: `to ${name} ${how}` })),
 );
 for (const { skip, sizeMib, maxGrowth, settings, way, where } of BOTH) {
-  const what = `${sizeMib} MiB go ${where} and come back equal with a heap of 128 MB`;
+  const what = `${sizeMib} MiB are uploaded ${where} and downloaded unchanged with a heap of 128 MB`;
   test(`F11 ${what}, RSS within ${inMib(maxGrowth)} of idle`, { skip }, async (t) => {
     const command = await commandLine(t, {
       NODE_OPTIONS: "--max-old-space-size=128",
@@ -75,7 +75,7 @@ for (const { skip, sizeMib, maxGrowth, settings, way, where } of BOTH) {
   });
 }
 
-/** Sends a file of this size and fetches it; returns by how many bytes the server has grown. */
+/** Uploads and downloads a file of this size. Returns how many bytes the server has grown. */
 async function grow(t: TestContext, command: CommandLine, sizeMib: number, way: Way): Promise<number> {
   const server = await command.serve();
   const headers = { authorization: `Bearer ${tokenOf(server)}` };
@@ -107,7 +107,7 @@ async function grow(t: TestContext, command: CommandLine, sizeMib: number, way: 
   const received = createHash("sha256");
   for await (const chunk of (await fetch(attachment.file_url)).body!) received.update(chunk);
   assert.equal(received.digest("hex"), sent.digest("hex"));
-  // Before the server goes, of which it reads.
+  // The measurement reads /proc, so it ends before the process.
   clearInterval(watch);
   t.diagnostic(`RSS idle ${inMib(idle)}, peak ${inMib(peak)}`);
   return peak - idle;

@@ -1,12 +1,12 @@
-// What must hold of messages after any fault: both members see the same, in order, and nothing that nobody sent.
+// The rules of messages after any fault: both members see the same ones in order, and none that nobody sent.
 import type { Client } from "../support/client.ts";
 import type { AckRecord, SentMessage } from "../support/record.ts";
 import type { Message, Talkers } from "../support/sending.ts";
 
-/** Characters that each text of the writers begins with, see `newText`. */
+/** Characters of the unique word at the start of each text, see `newText`. */
 const OWN_WORD = 16;
 
-/** Returns all messages that the first user sees, and what is wrong with them. Texts are compared by the caller. */
+/** Returns all messages that the first user sees, and the problems found. The caller compares texts. */
 export async function findMessageProblems(
   subject: Talkers & { record: AckRecord },
 ): Promise<{ messages: Map<string, Message>; problems: string[] }> {
@@ -41,7 +41,7 @@ export async function findMessageProblems(
   return { messages: new Map([...talk, ...own].map((message) => [message.id, message])), problems };
 }
 
-/** Each text is found by its words, and by nothing else: each has a word of its own. */
+/** Asserts that each text is found by its words and nothing else is, since each has a unique word. */
 export async function findUnfound(
   { client }: Talkers,
   messages: ReadonlyMap<string, Message>,
@@ -67,7 +67,7 @@ async function listMessages(client: Client, conversationId: string): Promise<Mes
   }
 }
 
-/** Links are signed anew each hour. */
+/** A link is signed anew each hour, so it is left out. */
 function withoutLinks(messages: readonly Message[]): string {
   return JSON.stringify(messages, (name, value) => (name === "file_url" ? undefined : value));
 }

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 
-/** Runs a command of the system to its end and throws what it says where it fails. */
+/** Runs a system command. If it fails, throws an error with its output. */
 function system(command: string, ...args: string[]): void {
   const { status, error, stderr } = spawnSync(command, args, { encoding: "utf8", timeout: 60_000 });
   if (error || status !== 0) throw new Error(`${command} ${args.join(" ")}: ${error?.message ?? stderr}`);
 }
 
-/** Why nothing can be mounted here with these commands; false where it can. */
+/** Returns why nothing can be mounted here with these commands; false if it can. */
 export function whyNotMounted(...commands: string[]): string | false {
   if (process.getuid?.() !== 0) return "only root may mount";
   const missing = commands.find((command) => spawnSync("which", [command]).status !== 0);
@@ -27,11 +27,11 @@ export function whyNotMounted(...commands: string[]): string | false {
   }
 }
 
-/** Mounts a file system in memory with these options; it goes with the test, however that ends. */
+/** Mounts a file system in memory with these options. It is unmounted after the test, even a failed one. */
 export function mountTmpfs(t: TestContext, options: string): string {
   const folder = mkdtempSync(join(tmpdir(), "parley-tmpfs-"));
   t.after(() => {
-    // Lazily: a server that a failed test has left may still hold it, until the next hook stops that.
+    // Lazily, because a failed test may leave a server that uses it until the next hook stops that server.
     spawnSync("umount", ["--lazy", folder]);
     rmSync(folder, { recursive: true, force: true });
   });
@@ -42,8 +42,8 @@ export function mountTmpfs(t: TestContext, options: string): string {
 const SHUT_DOWN = `open(my $d, "<", $ARGV[0]) or die $!; my $how = pack("L", 2); ioctl($d, 0x8004587D, $how) or die $!`;
 
 /**
- * A disk with ext4 whose power can be cut. It lies in memory: what counts is what the file system has handed to it.
- * It is detached with the test, however that ends.
+ * A disk with ext4 whose power can be cut. Its image is in memory, because only writes that the file system has issued
+ * count. It is detached after the test, even a failed one.
  */
 export class Disk {
   readonly folder: string;
@@ -68,7 +68,7 @@ export class Disk {
     system("umount", this.folder);
   }
 
-  /** What the file system has not handed on by now never gets there: FS_IOC_SHUTDOWN without a flush of the journal. */
+  /** Drops everything that the file system has not yet written: FS_IOC_SHUTDOWN without flushing the journal. */
   cutPower(): void {
     system("perl", "-e", SHUT_DOWN, this.folder);
   }

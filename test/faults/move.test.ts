@@ -1,4 +1,4 @@
-// A move to other engines and back, killed on the way.
+// A move to other engines and back, killed repeatedly.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ const FILES = scaled(30, 10_000);
 const MESSAGES = scaled(40, 3000);
 const KILLS = scaled(2, 5);
 const AT_ONCE = 32;
-/** Some stay in the database, some do not, and one is of several parts in S3. */
+/** Some files stay in the database, some do not. `LARGE_BYTES` has several parts in S3. */
 const SIZES = [100, 33_000, 40_000, 70_000];
 const LARGE_BYTES = 20 * 2 ** 20;
 const SECRET = "the secret of the new engines and it is long enough";
@@ -34,9 +34,9 @@ interface Attachment {
 interface State {
   contacts: unknown[];
   attachments: Attachment[];
-  /** SHA-256 of the bytes, in the order of the attachments. */
+  /** SHA-256 of the files, in the order of the attachments. */
   digests: string[];
-  /** What each of two users sees of their conversations. */
+  /** What each of two users sees in their conversations. */
   talks: string[];
   groups: unknown;
 }
@@ -67,7 +67,7 @@ async function fill(client: Client, chance: Chance): Promise<void> {
   });
 }
 
-/** Sends messages one after another; their ids go on where those before ended. */
+/** Sends messages one after another, with ids that continue the earlier ones. */
 async function talk(talkers: Talkers, record: AckRecord, chance: Chance, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     const sending = newSending(talkers, record, chance);
@@ -77,7 +77,10 @@ async function talk(talkers: Talkers, record: AckRecord, chance: Chance, count: 
   }
 }
 
-/** Some messages are deleted, some edited; the peer has read the first ones, and does not get those after a block. */
+/**
+ * Sends messages, deletes some and edits some. The other user has read the first ones, and a block withholds the last
+ * ones.
+ */
 async function converse(talkers: Talkers, record: AckRecord, chance: Chance): Promise<void> {
   const { client, peer, shared } = talkers;
   await talk(talkers, record, chance, MESSAGES / 2);
@@ -99,7 +102,7 @@ async function converse(talkers: Talkers, record: AckRecord, chance: Chance): Pr
   await talk(talkers, record, chance, MESSAGES / 4);
 }
 
-/** The inbox, its unread messages and blocks of each user, and the messages that each sees; links are signed anew. */
+/** Returns each user's inbox, unread counts, blocks and visible messages, without links, which are signed anew. */
 function talksOf({ client, peer, shared, notes }: Talkers): Promise<string[]> {
   return Promise.all(
     [client, peer].map(async (user) => {
@@ -141,7 +144,7 @@ async function stateOf(command: CommandLine, talkers: Talkers, grouped: Grouped)
   return { contacts, attachments, digests, talks: await talksOf(talkers), groups };
 }
 
-/** The same rows and bytes; links are signed anew. */
+/** Asserts that rows and files are unchanged, except for links, which are signed anew. */
 function assertSame(now: State, before: State): void {
   const unlinked = (state: State) => ({
     ...state,
@@ -150,7 +153,7 @@ function assertSame(now: State, before: State): void {
   assert.deepEqual(unlinked(now), unlinked(before));
 }
 
-/** Moves to `scratch` in one go, to learn how long that takes, and to `target` with kills on the way. */
+/** Moves to `scratch` at once to measure the time, and to `target` with kills. */
 async function moveWithKills(
   t: TestContext,
   command: CommandLine,
@@ -175,14 +178,14 @@ async function moveWithKills(
     });
     const ended = once(child, "exit");
     if (killed < KILLS) {
-      // A small part of the work each time, so that there is some left for the next.
+      // Kills early each time, so that the next process still has work to do.
       await Promise.race([sleep(startMs + (ms - startMs) * (0.1 + 0.1 * chance())), ended]);
       if (child.exitCode === null) killed++;
       child.kill("SIGKILL");
     }
     const [code] = await ended;
     if (code !== null) {
-      // The one that was killed before may have been at its very end.
+      // The previous process may have been killed when it was just done.
       if (code !== 0) assert.match(said, /already has rows/);
       break;
     }
@@ -191,7 +194,7 @@ async function moveWithKills(
   assert.ok(killed > 0);
 }
 
-/** Moves what a first server has to other engines and back, and looks at everything after each. */
+/** Moves the data of a first server to other engines and back, and checks everything after each move. */
 async function thereAndBack(t: TestContext, engines: () => Promise<Record<string, string>>): Promise<void> {
   const chance = seededChance(t);
   const command = await commandLine(t, credentials());
@@ -248,13 +251,16 @@ function optionsOf(settings: Record<string, string>): string[] {
 
 const timeout = isLong ? 3_600_000 : 300_000;
 
-test("the rows move to PostgreSQL and back, killed on the way", { timeout }, (t) =>
+test("rows move to PostgreSQL and back, although the move is killed repeatedly", { timeout }, (t) =>
   thereAndBack(t, async () => ({ PARLEY_DATABASE_URL: await emptyDatabase(t) })),
 );
 
-test("rows and files move to PostgreSQL and S3 and back, killed on the way", { timeout, skip: noS3 }, (t) =>
-  thereAndBack(t, async () => ({
-    PARLEY_DATABASE_URL: await emptyDatabase(t),
-    PARLEY_STORE: storeUrl(testBucket(t)),
-  })),
+test(
+  "rows and files move to PostgreSQL and S3 and back, although the move is killed repeatedly",
+  { timeout, skip: noS3 },
+  (t) =>
+    thereAndBack(t, async () => ({
+      PARLEY_DATABASE_URL: await emptyDatabase(t),
+      PARLEY_STORE: storeUrl(testBucket(t)),
+    })),
 );

@@ -1,4 +1,4 @@
-// What must hold after any fault and a restart, whatever the fault was.
+// The rules after any fault and restart.
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,16 +20,16 @@ interface Row {
   message_id: string;
 }
 
-/** A server, its data folder, and what it has acknowledged. */
+/** A server, its data folder, and its acknowledged writes. */
 export interface Examined extends Talkers {
   data: string;
   record: AckRecord;
 }
 
 /**
- * Compares a server that nobody writes to with what was acknowledged, and its data folder with itself. First sends messages
- * again that had no answer, with the same keys. Returns what is wrong, a sentence each; those about acknowledged writes
- * begin with "lost", "came back" or "changed".
+ * Compares an idle server with its acknowledged writes, and its data folder with itself. First it sends unanswered
+ * messages again with the same keys. Returns the problems as sentences; those about acknowledged writes begin with
+ * "lost", "came back" or "changed".
  */
 export async function findProblems(
   subject: Examined,
@@ -60,12 +60,12 @@ export async function findProblems(
   const present = new Map<string, Present>([...contacts, ...files, ...messages]);
   problems.push(...(await findEventProblems(subject, present, tables)));
   const ofIndex = await findIndexProblems(tables);
-  // A search among many messages is refused while the index cannot be written: it would miss the newest.
+  // Search of many messages is refused while the index cannot be written, because it would miss the newest ones.
   const unfound = ofIndex.includes(WAITING) ? [] : await findUnfound(subject, messages);
   return [...problems, ...ofIndex, ...unfound, ...(await findLeftovers(subject.data, tables))];
 }
 
-/** Files have their bytes, and each user is charged for those that were uploaded as that user. */
+/** Finds damaged files, and users whose storage is not the sum of their uploads. */
 async function findFileProblems(
   { client, peer, record }: Examined,
   files: ReadonlyMap<string, Row>,
@@ -108,7 +108,7 @@ async function listAll(client: Client, kind: "contacts" | "attachments"): Promis
   }
 }
 
-/** A row whose upload had no answer must have its bytes, too: their digest is in the row. */
+/** An unanswered upload that left a row must have its bytes, whose digest is in the row. */
 async function findDamage(client: Client, row: Row, acknowledged: string | undefined): Promise<string[]> {
   const url = new URL(row.file_url);
   const { status, headers, body } = await client.send("GET", url.pathname + url.search);
@@ -135,7 +135,7 @@ export function sqliteTables(folder: string): Tables {
   };
 }
 
-/** Rows that no whole write leaves: each of these finds none. Here nobody leaves a conversation or blocks anybody. */
+/** Queries for rows of partial writes. Each must find none. No writer leaves a conversation or blocks anybody. */
 const HALVES = {
   "contacts without their membership":
     "SELECT id FROM contacts WHERE conversation_id NOT IN (SELECT conversation_id FROM members)",

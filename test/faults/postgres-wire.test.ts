@@ -1,4 +1,4 @@
-// F6: the connection to PostgreSQL is cut at COMMIT, or goes silent.
+// F6: the connection to PostgreSQL is cut at COMMIT, or stalls.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,7 +10,7 @@ import { aUser } from "../support/rows.ts";
 import { scaled } from "../support/scale.ts";
 import { endAndCheck, endOfStory, isReady, startSubject } from "./postgres.ts";
 
-test("F6 the connection is cut when COMMIT is sent: what was done is answered so, what was not is refused", async (t) => {
+test("F6 the connection is cut at COMMIT: committed writes succeed, others are refused", async (t) => {
   const wanted = scaled(30, 1500);
   const url = await testDatabase(t);
   const proxy = await startProxy(t, url);
@@ -28,13 +28,13 @@ test("F6 the connection is cut when COMMIT is sent: what was done is answered so
   proxy.onCommit = () => undefined;
   await endAndCheck(subject, writers, url, JSON.stringify(cuts));
   endOfStory(t, subject, `COMMIT was cut ${JSON.stringify(cuts)}`);
-  // PostgreSQL was there to be asked, so no outcome stays unknown.
+  // PostgreSQL could be asked, so no outcome remains unknown.
   assert.equal(subject.record.unknown, 0);
   assert.ok(subject.record.notMade.size > 0);
   await subject.end("SIGTERM");
 });
 
-test("F6 the connection goes silent: requests end within the limits, and go on when it is back", async (t) => {
+test("F6 the connection stalls: requests end within their limits, and work once it recovers", async (t) => {
   const rounds = scaled(1, 10);
   const url = await testDatabase(t);
   const proxy = await startProxy(t, url);
@@ -42,14 +42,14 @@ test("F6 the connection goes silent: requests end within the limits, and go on w
   const db = await openPostgres(proxy.url);
   t.after(() => db.close());
   for (let i = 0; i < rounds; i++) {
-    // Uploads of one user go one after another: of these there are some at every moment.
+    // Uploads of one user run one after another, so some are running at any time.
     const writers = subject.write({ mixed: 12, contacts: 8 });
     await sleep(200 + subject.chance() * 200);
     await db.get(sql`SELECT 1 AS one`);
     proxy.stall(true);
-    // It is sent on a connection that stands, and must not wait for as long as the silence lasts.
+    // This read uses an open connection, and must fail before the stall ends.
     const read = assert.rejects(db.get(sql`SELECT 1 AS one`), { code: "unavailable" });
-    // The client of these tests takes an answer that needs longer than 20 seconds for a hang.
+    // The test client gives up on an answer after 20 seconds.
     const silent = sleep(12_500 + subject.chance() * 1000);
     assert.equal(await isReady(subject), false);
     await Promise.all([read, silent]);
@@ -63,10 +63,10 @@ test("F6 the connection goes silent: requests end within the limits, and go on w
 
 const USER = aUser("u");
 
-test("F6 a number that a crash gave to another transaction is not taken for the one that was lost", async (t) => {
+test("F6 a transaction id that was reused after a crash is not taken for the lost transaction", async (t) => {
   const postgres = await startPostgres();
   t.after(() => postgres.remove());
-  // So that nothing of a transaction that is not committed becomes durable.
+  // Keeps uncommitted transactions from becoming durable.
   await administer(postgres.url, "ALTER SYSTEM SET wal_writer_delay = '10s'");
   await administer(postgres.url, "SELECT pg_reload_conf()");
   const proxy = await startProxy(t, postgres.url);
@@ -74,7 +74,7 @@ test("F6 a number that a crash gave to another transaction is not taken for the 
   t.after(() => db.close());
   const cut = new Promise<void>((resolve) => {
     proxy.onCommit = () => {
-      // Whoever asks for the outcome waits until the number has been given again.
+      // Stalls the query for the outcome until the transaction id has been reused.
       proxy.stall(true);
       resolve();
       return "before";
@@ -92,7 +92,7 @@ test("F6 a number that a crash gave to another transaction is not taken for the 
   await db.write("createUser", USER);
 });
 
-test("F6 a write whose BEGIN fails is not done without it", async (t) => {
+test("F6 a write is not executed if its BEGIN fails", async (t) => {
   const url = await testDatabase(t);
   const proxy = await startProxy(t, url);
   const db = await openPostgres(proxy.url);

@@ -1,4 +1,4 @@
-// F6: PostgreSQL crashes, and its connections are ended, under load.
+// F6: PostgreSQL crashes and its connections end under load.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { eventually } from "../support/files-on-disk.ts";
 import { scaled } from "../support/scale.ts";
 import { endAndCheck, endOfStory, isReady, startSubject } from "./postgres.ts";
 
-test("F6 PostgreSQL crashes at random moments under load: nothing acknowledged is lost, nothing is done twice", async (t) => {
+test("F6 PostgreSQL crashes at random moments under load: no acknowledged write is lost or executed twice", async (t) => {
   const cycles = scaled(2, 60);
   const postgres = await startPostgres();
   t.after(() => postgres.remove());
@@ -28,7 +28,7 @@ test("F6 PostgreSQL crashes at random moments under load: nothing acknowledged i
 
 const OURS = "FROM pg_stat_activity WHERE application_name = 'parley' AND datname = current_database()";
 
-test("F6 all connections are ended in a loop under load: the pool recovers each time", async (t) => {
+test("F6 all connections are terminated repeatedly under load, and the pool recovers each time", async (t) => {
   const rounds = scaled(10, 400);
   const url = await testDatabase(t);
   const subject = await startSubject(t, url);
@@ -44,9 +44,9 @@ test("F6 all connections are ended in a loop under load: the pool recovers each 
   await subject.end("SIGTERM");
 });
 
-test("F6 PostgreSQL's processes are frozen for a while: what waited is done or refused", async (t) => {
+test("F6 PostgreSQL's processes are frozen for a while: waiting requests succeed or are refused", async (t) => {
   const rounds = scaled(1, 20);
-  // Its own: a process that is frozen may have locks of the whole server, by which the databases of other tests stand still.
+  // A separate server, because a frozen process may hold locks that stall the databases of other tests.
   const postgres = await startPostgres();
   t.after(() => postgres.remove());
   const { url } = postgres;
@@ -60,7 +60,7 @@ test("F6 PostgreSQL's processes are frozen for a while: what waited is done or r
         try {
           process.kill(pid, name);
         } catch {
-          // It has ended meanwhile.
+          // The process has ended meanwhile.
         }
       }
     };

@@ -1,4 +1,4 @@
-// What the suites of PostgreSQL's faults share.
+// Helpers of the tests of PostgreSQL faults.
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { administer, PASSWORD, settingsOn } from "../support/engines/postgres.ts";
@@ -6,7 +6,7 @@ import { eventually } from "../support/files-on-disk.ts";
 import type { Writers } from "../support/writers.ts";
 import { Subject } from "./subject.ts";
 
-/** Whether the server says that it can do its work. */
+/** Reports whether the server is ready. */
 export async function isReady(subject: Subject): Promise<boolean> {
   const { status, headers } = await subject.client.send("GET", "/readyz");
   if (status === 200) return true;
@@ -20,8 +20,8 @@ async function isReadyAgain(subject: Subject): Promise<void> {
 }
 
 /**
- * Ends the load, starts the server again, and compares: `url` leads to PostgreSQL itself. After a crash of PostgreSQL it may
- * not be told what became of a commit, and the bytes of such an upload stay until the next start.
+ * Ends the load, restarts the server and compares; `url` is that of PostgreSQL itself. After a crash of PostgreSQL the
+ * outcome of a commit may stay unknown, and the bytes of such an upload remain until the next start.
  */
 export async function endAndCheck(
   subject: Subject,

@@ -1,4 +1,5 @@
-// F2: the power is cut under load. Only what was synced is there after; kill -9 cannot show that, as the kernel lives on.
+// F2: the power is cut under load, so only synced data remains. kill -9 cannot show that, because the kernel's cache
+// survives it.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -12,13 +13,13 @@ import { Subject } from "./subject.ts";
 const LARGE_BYTES = 300_000;
 const skip = whyNotMounted("mkfs.ext4", "perl");
 
-/** A server on a disk of its own. */
+/** Starts a server on a separate disk. */
 async function start(t: TestContext): Promise<{ disk: Disk; subject: Subject }> {
   const disk = new Disk(t);
   return { disk, subject: await Subject.start(t, { PARLEY_DATA: join(disk.folder, "data") }) };
 }
 
-/** Writes for a while and `last`, cuts the power, starts the machine again and asks the oracle. */
+/** Writes for a while and runs `last`, cuts the power, restarts the machine and returns the oracle's findings. */
 async function writeAndCut(
   disk: Disk,
   subject: Subject,
@@ -28,8 +29,8 @@ async function writeAndCut(
   const writers = subject.write({ mixed: 8, contacts: 56 });
   await sleep(milliseconds);
   await last?.();
-  // Nobody hears an answer once the power goes. Here the kernel lives on, and says of a sync that the cut has hit, whose
-  // journal it gave up, that it went well.
+  // After a real power cut no client gets an answer. Here the kernel still runs, and reports success for a sync whose
+  // journal is aborted by the cut.
   subject.hangUp();
   disk.cutPower();
   await subject.end("SIGKILL");
@@ -39,11 +40,13 @@ async function writeAndCut(
   return subject.begin();
 }
 
-test("F2 power cut under load: nothing acknowledged is lost, nothing is left over", { skip }, async (t) => {
+test("F2 power cut under load: no acknowledged write is lost, and nothing is left over", {
+  skip,
+}, async (t) => {
   const cycles = scaled(3, 100);
   const { disk, subject } = await start(t);
   for (let i = 0; i < cycles; i++) {
-    // Every sixth and the last are long enough for the log to be brought into the database, and begun anew, more than once.
+    // Every sixth cycle and the last are long enough for several checkpoints and restarts of the log.
     const after = i % 6 === 5 || i === cycles - 1 ? 4000 : 5 + subject.chance() * 1000;
     assert.deepEqual(await writeAndCut(disk, subject, after), [], `cycle ${i}, cut after ${after} ms`);
   }
@@ -51,10 +54,10 @@ test("F2 power cut under load: nothing acknowledged is lost, nothing is left ove
   assert.ok(subject.record.total() > 100 * cycles);
 });
 
-// The controls: with some syncs taken away acknowledged writes must be seen to be lost, or the suite above proves nothing.
+// Without some syncs, acknowledged writes must get lost, or the tests above prove nothing.
 const NO_SYNC = ["-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:retval=0"];
 
-test("F2 control: without the syncs of the log the oracle sees writes lost", {
+test("F2 control: without syncs of the log the oracle finds lost writes", {
   skip: skip || noStrace,
 }, async (t) => {
   const { disk, subject } = await start(t);
@@ -64,12 +67,12 @@ test("F2 control: without the syncs of the log the oracle sees writes lost", {
   assert.ok(problems.some((problem) => /^lost: (con|att)_/.test(problem)));
 });
 
-test("F2 control: without the syncs of files and their folders the oracle sees bytes lost", {
+test("F2 control: without syncs of files and folders the oracle finds lost bytes", {
   skip: skip || noStrace,
 }, async (t) => {
   const { disk, subject } = await start(t);
   await traceFileThreads(t, subject.server, ...NO_SYNC);
-  // On a slow machine all files of a second may be small ones, which are in the database, or be deleted by its end.
+  // On a slow machine all files of a second may be small ones in the database, or be deleted again.
   const writes = new Writes(subject, subject.record);
   const uploadLarge = () =>
     Promise.all(Array.from({ length: 8 }, () => writes.upload(subject.chance, LARGE_BYTES)));

@@ -1,4 +1,4 @@
-// A disk that cannot be read in places: whoever needs those is told, and the server goes on.
+// Read errors of a disk: requests that need the data fail, and the server keeps running.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { noStrace, trace } from "../support/strace.ts";
 import { Writes } from "../support/writers.ts";
 import { Subject } from "./subject.ts";
 
-test("F4 EIO while the database is read: 500 for who needs it, and the process goes on", {
+test("F4 EIO on reads of the database is 500 for requests that need the data, and the server keeps running", {
   skip: noStrace,
 }, async (t) => {
   const cycles = scaled(2, 10);
@@ -18,7 +18,7 @@ test("F4 EIO while the database is read: 500 for who needs it, and the process g
   let failed = 0;
   for (let i = 0; i < cycles; i++) {
     await Promise.all(Array.from({ length: 50 }, () => writes.makeContact()));
-    // Until the log is emptied: then the next read takes its pages from the file.
+    // Waits until the log is empty, so that the next read comes from the database file.
     await sleep(3000);
     const fault = ["-e", "trace=pread64", "-e", "inject=pread64:error=EIO"];
     const detach = await trace(t, subject.server, "-P", join(subject.data, "parley.db"), ...fault);

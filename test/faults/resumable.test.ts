@@ -1,4 +1,4 @@
-// F1 and F8: a large file goes up over a slow link that is cut again and again, to a server that is killed meanwhile.
+// F1 and F8: a large upload over a slow link that is cut repeatedly, to a server that is killed repeatedly.
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -20,25 +20,25 @@ import { inMib, noProc, peakBytes, residentBytes } from "../support/usage.ts";
 const MIB = 1024 * 1024;
 const SIZE = (isLong ? 1024 : 64) * MIB;
 const BYTES_PER_SECOND = 20 * MIB;
-/** How often the link is cut. */
+/** Seconds between two cuts of the link. */
 const CUT_SECONDS = isLong ? 3 : 0.5;
-/** The server makes bytes durable by so many: a kill takes away no more. */
+/** The server syncs this many bytes at a time, so a kill loses no more. */
 const CHUNK = 8 * MIB;
-/** What is on its way: all that a cut takes away. On a busy machine the buffers of the kernel fill. */
+/** The most bytes in transit, which a cut loses. On a busy machine the kernel's buffers fill up. */
 const IN_FLIGHT = (isLong ? 1 : 6) * MIB;
 const KILLS = scaled(2, 5);
 const MAX_GROWTH = 64 * MIB;
 
-/** Of the user whose token it is. */
+/** The user whose token it is. */
 interface Account {
   url: string;
   token: string;
 }
 
-/** Sends the file until it is up, and returns the id of its attachment. */
+/** Sends the file until the upload is complete, and returns the id of its attachment. */
 type Sender = (account: Account, path: string) => Promise<string>;
 
-/** Each failure ends the process of the client, so to speak: the next one has the id alone. */
+/** Resumes after each failure with nothing but the id, as a restarted client does. */
 async function byOwnClient(account: Account, path: string): Promise<string> {
   let resume: string | undefined;
   const onStart = (id: string) => {
@@ -61,7 +61,7 @@ function byTusClient({ url, token }: Account, path: string): Promise<string> {
       endpoint: `${url}/v1/uploads`,
       headers: { authorization: `Bearer ${token}` },
       metadata: { filename: "large.bin" },
-      // It counts the failures since the last byte that came through.
+      // Counted since the last byte that arrived.
       retryDelays: Array(1000).fill(50),
       onSuccess: ({ lastResponse }) => resolve(lastResponse.getHeader("Parley-Attachment")!),
       onError: reject,
@@ -70,15 +70,15 @@ function byTusClient({ url, token }: Account, path: string): Promise<string> {
   });
 }
 
-/** A link to a server, which carries so many bytes per second to it. */
+/** A link to a server with limited bytes per second. */
 class Link {
-  /** Bytes that clients have sent, with their heads. */
+  /** Bytes that clients have sent, headers included. */
   sent = 0;
   url = "";
   readonly #open = new Set<Socket>();
   #due = 0;
 
-  /** `onSent` is called when more bytes have been sent. */
+  /** Calls `onSent` when more bytes have been sent. */
   static async open(t: TestContext, target: string, onSent: () => void): Promise<Link> {
     const link = new Link();
     const server = createServer((near) => {
@@ -101,7 +101,7 @@ class Link {
     for (const socket of this.#open) socket.destroy();
   }
 
-  /** Each ends with the other. */
+  /** Closes each socket when the other one closes. */
   #keep(...sockets: [Socket, Socket]): void {
     for (const socket of sockets) {
       this.#open.add(socket);
@@ -127,12 +127,12 @@ class Link {
 }
 
 interface Interruption {
-  /** How many bytes have been sent before. */
+  /** After this many sent bytes. */
   after: number;
   what: "cut" | "kill";
 }
 
-/** One at a moment by chance in each of so many equal parts of the file. */
+/** Returns one interruption at a random moment in each of `count` equal parts of the file. */
 function spread(what: Interruption["what"], count: number, chance: Chance): Interruption[] {
   return Array.from({ length: count }, (_, i) => ({ what, after: ((i + chance()) / count) * SIZE }));
 }
@@ -162,7 +162,7 @@ async function digestOf(url: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** A server that is killed and started again, and how much memory each process has taken. */
+/** Starts a server that can be killed and restarted, and measures the memory growth of each process. */
 async function startMortal(command: CommandLine) {
   let server = await command.serve();
   const token = tokenOf(server);
@@ -191,7 +191,7 @@ async function startMortal(command: CommandLine) {
 const SENDERS: Record<string, Sender> = { "parley-client": byOwnClient, "tus-js-client": byTusClient };
 
 for (const [name, send] of Object.entries(SENDERS)) {
-  test(`${name}: ${SIZE / MIB} MiB come up whole, and a kill costs one chunk, a cut what was on its way`, {
+  test(`${name}: ${SIZE / MIB} MiB are uploaded whole, a kill loses at most one chunk, and a cut only bytes in transit`, {
     skip: noProc,
   }, async (t) => {
     const plan = planOf(seededChance(t));
@@ -204,7 +204,7 @@ for (const [name, send] of Object.entries(SENDERS)) {
         else link.cut();
       }
     });
-    // In its answers, too.
+    // Answers name the link's address, too.
     command.env.PARLEY_PUBLIC_URL = link.url;
     const server = await startMortal(command);
     const folder = await mkdtemp(join(tmpdir(), "parley-resumable-"));

@@ -1,4 +1,4 @@
-// F7: the S3 store fails and loses its answers while a resumable upload goes on, which must lose and leave nothing.
+// F7: the S3 store fails and loses answers during a resumable upload, which must lose and leave nothing.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { type TestContext, test } from "node:test";
@@ -9,10 +9,10 @@ import { type StoreFault, startStub } from "../support/engines/s3-stub.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { uploadInParts } from "../support/tus.ts";
 
-/** Whole parts, and a tail between them. */
+/** Whole parts, and a partial one between them. */
 const BYTES = randomBytes(20 * 1024 * 1024 + 5);
 const CUTS = [5_000_000, 9_000_000, 18_000_000, BYTES.length];
-/** After this time the intents of what nobody continues have lapsed. */
+/** The time after which the intents of abandoned uploads expire. */
 const LAPSED_MS = 40 * 60_000;
 /** More than the attempts of one request to the store. */
 const FAULTS = 5;
@@ -24,7 +24,7 @@ async function start(t: TestContext) {
   const server = await startOn(t, config);
   const user = await server.user();
 
-  /** The file has its bytes, and another node leaves nothing else once intents have lapsed. */
+  /** Asserts that the file has its bytes, and that another node leaves nothing else once intents have expired. */
   async function settled(id: string): Promise<void> {
     stub.fault = () => undefined;
     const attachment = await fetch(`${server.url}/v1/attachments/${id}`, { headers: user.headers });
@@ -46,16 +46,16 @@ async function start(t: TestContext) {
 }
 
 const REQUESTS: [what: string, request: RegExp][] = [
-  ["a tail is stored", /^PUT \?x-id/],
-  ["an upload in parts is begun", /^POST \?uploads/],
+  ["a partial part is stored", /^PUT \?x-id/],
+  ["a multipart upload is started", /^POST \?uploads/],
   ["a part is stored", /^PUT \?partNumber=2/],
   ["the parts are listed", /^GET \?.*uploadId/],
-  ["the parts are made an object", /^POST \?uploadId/],
+  ["the parts are completed", /^POST \?uploadId/],
 ];
 
 for (const fault of [503, "reset", "late"] satisfies StoreFault[]) {
   for (const [what, request] of REQUESTS) {
-    test(`F7 ${fault} where ${what}: the upload goes on, and nothing stays over`, {
+    test(`F7 ${fault} when ${what}: the upload continues, and nothing is left over`, {
       skip: noS3,
     }, async (t) => {
       const { stub, upload, settled } = await start(t);

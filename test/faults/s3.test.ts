@@ -1,4 +1,4 @@
-// F7: the S3 store fails, is silent, loses its answers and cuts files, behind a server that goes on.
+// F7: the S3 store fails, stalls, loses answers and truncates files, and the server keeps running.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
@@ -10,9 +10,9 @@ import { eventually } from "../support/files-on-disk.ts";
 import { scaled, seededChance } from "../support/scale.ts";
 
 const KIB = 1024;
-/** Sent as one object, and in parts. */
+/** One size sent as one object, and one in parts. */
 const SIZES = [100, 500 * KIB, 9 * KIB * KIB];
-/** After this time the intent of an upload that nobody renews has lapsed, on whatever node. */
+/** The time after which every node treats the intent of an abandoned upload as expired. */
 const LAPSED_MS = 40 * 60_000;
 const options = { skip: noS3 };
 
@@ -23,7 +23,7 @@ async function start(t: TestContext) {
   const server = await startOn(t, config);
   const user = await server.user();
   const send = (size: number) => upload(server.url, user, new File([randomBytes(size)], "a.bin"));
-  /** The keys that rows name. */
+  /** Returns the keys that rows name. */
   const rows = async (core = server.app.core, id = "%") => {
     const keys = sql<{
       blob_key: string;
@@ -32,7 +32,7 @@ async function start(t: TestContext) {
   };
   const ready = async () => (await fetch(`${server.url}/readyz`)).status;
 
-  /** Each row has its object; and another node, once intents have lapsed, leaves nothing else. */
+  /** Asserts that each row has its object, and that another node leaves nothing else once intents have expired. */
   async function settled(): Promise<void> {
     stub.fault = () => undefined;
     assert.ok(await eventually(async () => (await ready()) === 200), "ready again by itself");
@@ -64,33 +64,37 @@ function assertUnavailable(answer: Response): void {
 }
 
 for (const status of [500, 503, 412]) {
-  test(`F7 a store that answers ${status}: 503, not ready, and all well after`, options, async (t) => {
-    const { server, user, stub, send, rows, ready, settled } = await start(t);
-    const made = (await (await send(500 * KIB)).json()) as { id: string; file_url: string };
-    const before = await rows();
-    stub.fault = () => status;
-    for (const size of SIZES) assertUnavailable(await send(size));
-    assertUnavailable(await fetch(made.file_url));
-    assertUnavailable(await fetch(`${server.url}/readyz`));
-    assert.deepEqual(await rows(), before);
-    const gone = await fetch(`${server.url}/v1/attachments/${made.id}`, {
-      method: "DELETE",
-      headers: user.headers,
-    });
-    assert.equal(gone.status, 204, "a delete does not wait for the store");
-    assert.equal((await fetch(made.file_url)).status, 404);
-    assert.equal(await ready(), 503);
-    await settled();
-  });
+  test(
+    `F7 a store that answers ${status}: requests are 503, the server is unready, and both recover`,
+    options,
+    async (t) => {
+      const { server, user, stub, send, rows, ready, settled } = await start(t);
+      const made = (await (await send(500 * KIB)).json()) as { id: string; file_url: string };
+      const before = await rows();
+      stub.fault = () => status;
+      for (const size of SIZES) assertUnavailable(await send(size));
+      assertUnavailable(await fetch(made.file_url));
+      assertUnavailable(await fetch(`${server.url}/readyz`));
+      assert.deepEqual(await rows(), before);
+      const gone = await fetch(`${server.url}/v1/attachments/${made.id}`, {
+        method: "DELETE",
+        headers: user.headers,
+      });
+      assert.equal(gone.status, 204, "a delete does not wait for the store");
+      assert.equal((await fetch(made.file_url)).status, 404);
+      assert.equal(await ready(), 503);
+      await settled();
+    },
+  );
 }
 
 for (const [what, request] of [
   ["an object was stored", /^PUT/],
-  ["an upload in parts was begun", /^POST \?uploads/],
+  ["a multipart upload was started", /^POST \?uploads/],
   ["a part was stored", /^PUT \?partNumber=2/],
-  ["the parts were made an object", /^POST \?uploadId/],
+  ["the parts were completed", /^POST \?uploadId/],
 ] as const) {
-  test(`F7 the answer is lost each time after ${what}: nothing stays over`, options, async (t) => {
+  test(`F7 the answer is always lost after ${what}: nothing is left over`, options, async (t) => {
     const { stub, send, rows, settled } = await start(t);
     stub.fault = (asked) => (request.test(asked) ? "reset" : undefined);
     for (const size of SIZES) {
@@ -104,7 +108,7 @@ for (const [what, request] of [
   });
 }
 
-test("F7 an answer that is lost once costs a client nothing", options, async (t) => {
+test("F7 an answer that is lost once is retried, and clients notice nothing", options, async (t) => {
   const { stub, send, settled } = await start(t);
   for (const request of [/^PUT \?x-id/, /^POST \?uploads/, /^PUT \?partNumber=1/]) {
     let lost = 0;
@@ -115,19 +119,23 @@ test("F7 an answer that is lost once costs a client nothing", options, async (t)
   await settled();
 });
 
-test("F7 what the store does only after its connection was lost is erased, too", options, async (t) => {
-  const { stub, send, rows, settled, settings } = await start(t);
-  stub.fault = (asked) => (/^PUT \?x-id|^POST \?uploadId/.test(asked) ? "late" : undefined);
-  for (const size of SIZES) assertUnavailable(await send(size));
-  const stored = async () => (await contentOf(settings)).objects.length === SIZES.length;
-  assert.ok(await eventually(stored));
-  assert.deepEqual(await rows(), []);
-  await settled();
-});
+test(
+  "F7 an object that the store writes only after its connection was lost is erased, too",
+  options,
+  async (t) => {
+    const { stub, send, rows, settled, settings } = await start(t);
+    stub.fault = (asked) => (/^PUT \?x-id|^POST \?uploadId/.test(asked) ? "late" : undefined);
+    for (const size of SIZES) assertUnavailable(await send(size));
+    const stored = async () => (await contentOf(settings)).objects.length === SIZES.length;
+    assert.ok(await eventually(stored));
+    assert.deepEqual(await rows(), []);
+    await settled();
+  },
+);
 
-// These wait, so they do it together.
-describe("F7 a store that is silent", { concurrency: true }, () => {
-  test("is 503 within its time, also to whoever asks for readiness", options, async (t) => {
+// These tests only wait, so they run at the same time.
+describe("F7 a silent store", { concurrency: true }, () => {
+  test("is 503 within the time limit, also for /readyz", options, async (t) => {
     const { server, stub, send, rows, settled } = await start(t);
     const made = (await (await send(500 * KIB)).json()) as { file_url: string };
     const before = await rows();
@@ -138,7 +146,7 @@ describe("F7 a store that is silent", { concurrency: true }, () => {
     await settled();
   });
 
-  test("does not hold up the stop of its server", options, async (t) => {
+  test("does not delay the stop of its server", options, async (t) => {
     const { server, user, stub, send } = await start(t);
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) ids.push(((await (await send(100)).json()) as { id: string }).id);
@@ -156,7 +164,7 @@ describe("F7 a store that is silent", { concurrency: true }, () => {
     assert.ok(await eventually(async () => erasing));
     const sent = send(100).catch(() => {});
     assert.ok(await eventually(async () => sending));
-    // The eraser waits for the store, and so does the upload: neither may hold up the stop for longer than it says.
+    // The eraser and the upload wait for the store, and neither may delay the stop beyond its limit.
     const { shutdownTimeoutMs } = server.config.limits;
     const late = new Promise((_, reject) =>
       setTimeout(() => reject(new Error("the stop hangs")), shutdownTimeoutMs + 2000).unref(),
@@ -167,7 +175,7 @@ describe("F7 a store that is silent", { concurrency: true }, () => {
 
   for (const fault of ["cut", "stall"] as const) {
     test(
-      `and a file that is ${fault === "cut" ? "cut off" : "stalled"} on its way is never a clean 200`,
+      `a download that is ${fault === "cut" ? "cut off" : "stalled"} is never a clean 200`,
       options,
       async (t) => {
         const { stub, send, settled } = await start(t);
@@ -176,7 +184,7 @@ describe("F7 a store that is silent", { concurrency: true }, () => {
         stub.fault = (asked) => (asked.startsWith("GET ?x-id=GetObject") ? fault : undefined);
         const ask = async ({ file_url, file_size }: (typeof made)[0], range?: string) => {
           const answer = await fetch(file_url, range ? { headers: { range } } : {});
-          // Small ones are read before the answer begins.
+          // Small files are read completely before the answer begins.
           if (file_size <= 256 * KIB && !range) return assertUnavailable(answer);
           assert.equal(answer.status, range ? 206 : 200);
           await assert.rejects(answer.arrayBuffer(), `${file_size} bytes`);
@@ -192,7 +200,7 @@ describe("F7 a store that is silent", { concurrency: true }, () => {
 });
 
 test(
-  "F7 a store that fails at random: what is acknowledged is there, and nothing else stays",
+  "F7 a store that fails at random: acknowledged files are stored, and nothing else is left",
   options,
   async (t) => {
     const { stub, send, settled } = await start(t);

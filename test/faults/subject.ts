@@ -9,7 +9,7 @@ import { startWriters, type WriterCounts, type Writers } from "../support/writer
 import type { Tables } from "./event-oracle.ts";
 import { findProblems } from "./oracle.ts";
 
-/** A server that faults are done to and that is started again, with all that it has acknowledged. */
+/** A server that gets faults and restarts, with all its acknowledged writes. */
 export class Subject implements Talkers {
   readonly record = new AckRecord();
   readonly chance: Chance;
@@ -40,7 +40,7 @@ export class Subject implements Talkers {
     this.#peerToken = peerToken;
   }
 
-  /** `under` is a command that becomes the server. */
+  /** `under` is a command that starts the server, such as `prlimit`. */
   static async start(
     t: TestContext,
     settings: Record<string, string> = {},
@@ -58,7 +58,7 @@ export class Subject implements Talkers {
     return subject;
   }
 
-  /** Closes the connections of both users; later requests open new ones. */
+  /** Closes the connections of both users. Later requests open new ones. */
   hangUp(): void {
     this.client.close();
     this.peer.close();
@@ -72,12 +72,11 @@ export class Subject implements Talkers {
     return `Bearer ${this.#token}`;
   }
 
-  /** A client beside the one of the writers. */
+  /** Returns a client besides that of the writers. */
   newClient(connections: number): Client {
     return new Client(this.url, this.#token, connections);
   }
 
-  /** The data folder. */
   get data(): string {
     return this.#command.env.PARLEY_DATA!;
   }
@@ -91,7 +90,7 @@ export class Subject implements Talkers {
     return startWriters(this, this.record, this.chance, counts);
   }
 
-  /** Ends the server, where the fault has not, by a signal. */
+  /** Stops the server by a signal, unless the fault has ended it. */
   async end(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
     if (!this.isGone) {
       this.server.process.kill(signal);
@@ -100,7 +99,7 @@ export class Subject implements Talkers {
     this.hangUp();
   }
 
-  /** Starts the server again and returns what the oracle finds wrong. */
+  /** Restarts the server and returns the oracle's findings. */
   async begin(tables?: Tables): Promise<string[]> {
     this.server = await this.#command.serve();
     this.client = new Client(this.url, this.#token);

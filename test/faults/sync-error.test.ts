@@ -1,4 +1,4 @@
-// F4: a sync fails with EIO. What is on the disk is then unknown, and a second sync would not tell.
+// F4: a sync fails with EIO. The disk is then in an unknown state, which a second sync would not reveal.
 import assert from "node:assert/strict";
 import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ function hasFailed(writers: Writers): boolean {
   return [...writers.statuses.keys()].some((status) => status >= 500);
 }
 
-/** Once a sync has failed nothing is written until a restart, after which all that was acknowledged is there. */
+/** After a failed sync nothing is written until a restart, and afterwards all acknowledged writes are there. */
 async function failAndRestart(subject: Subject, detach: () => Promise<void>, when: string): Promise<void> {
   const writers = subject.write(WRITERS);
   const failed = await eventually(async () => hasFailed(writers));
@@ -37,13 +37,13 @@ async function failAndRestart(subject: Subject, detach: () => Promise<void>, whe
   const fields = { username: "after", phone_number: "+1555" };
   assert.equal((await client.sendFields("POST", "/v1/contacts", fields)).status, 503);
   assert.equal((await client.send("GET", "/v1/contacts")).status, 200, "reads go on");
-  // Whether it is asked to end or killed must make no difference.
+  // A stop and a kill must have the same result.
   await subject.end(subject.chance() < 0.5 ? "SIGKILL" : "SIGTERM");
   assert.deepEqual(await subject.begin(), [], when);
   assert.equal((await subject.client.send("GET", "/readyz")).status, 200);
 }
 
-test("F4 EIO on the n-th sync of files and folders: nothing is acknowledged until a restart", {
+test("F4 EIO on the n-th sync of files and folders: no write is acknowledged until a restart", {
   skip: noStrace,
 }, async (t) => {
   const cycles = scaled(1, 30);
@@ -55,7 +55,7 @@ test("F4 EIO on the n-th sync of files and folders: nothing is acknowledged unti
   t.diagnostic(`${cycles} cycles, ${subject.record}, lost = 0`);
 });
 
-test("F4 EIO on the n-th sync of the log: nothing is acknowledged until a restart", {
+test("F4 EIO on the n-th sync of the log: no write is acknowledged until a restart", {
   skip: noStrace,
 }, async (t) => {
   const cycles = scaled(1, 30);
@@ -68,7 +68,7 @@ test("F4 EIO on the n-th sync of the log: nothing is acknowledged until a restar
   t.diagnostic(`${cycles} cycles, ${subject.record}, lost = 0`);
 });
 
-test("F4 EIO on a sync of the database file, then a power cut: nothing is acknowledged after it, nothing before is lost", {
+test("F4 EIO on a sync of the database file, then a power cut: no write is acknowledged after it, and none before is lost", {
   skip: noStrace || whyNotMounted("mkfs.ext4", "perl"),
 }, async (t) => {
   const cycles = scaled(1, 20);
@@ -81,7 +81,8 @@ test("F4 EIO on a sync of the database file, then a power cut: nothing is acknow
     const detach = await trace(t, subject.server, "-o", calls, "-P", database, ...failing(1));
     const writers = subject.write(WRITERS);
     const met = await eventually(async () => (await readFile(calls, "utf8")).includes("INJECTED"));
-    // The checkpoint comes after its writes were answered, from the log: those are durable, and none may follow.
+    // The checkpoint follows writes that were already acknowledged from the log: those are durable, and no more may be
+    // acknowledged.
     const failed = await eventually(async () => hasFailed(writers));
     await sleep(subject.chance() * 300);
     disk.cutPower();

@@ -1,5 +1,5 @@
-// F2: what a power cut leaves is decided by the order of the syncs. Where one takes others with it, as that of the log does on
-// ext4, no cut shows that one is missing. Here the kernel tells.
+// F2: the order of syncs decides what survives a power cut. A sync of the log on ext4 also writes other files, so no
+// power cut shows that one of their syncs is missing. strace does.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { Subject } from "./subject.ts";
 const TOO_LARGE_FOR_THE_DATABASE = 40_000;
 const CALLS = "trace=fsync,fdatasync,link,linkat,write,writev,sendto,sendmsg";
 
-/** What a line of strace tells, by its path or its first bytes. */
+/** The steps in lines of strace, recognized by path or first bytes. */
 const STEPS: [step: string, call: RegExp][] = [
   ["grown", /f(?:data)?sync\(.*\/blobs\/[0-9a-f]{2}\/[0-9a-f]{32}>/],
   ["file", /f(?:data)?sync\(.*\/tmp\/[0-9a-f]{32}>/],
@@ -22,13 +22,13 @@ const STEPS: [step: string, call: RegExp][] = [
   ["204", /"HTTP\/1\.1 204/],
 ];
 
-/** The returned function ends the trace and tells the steps of all calls since. */
+/** Starts a trace. The returned function ends it and returns the steps of all calls since. */
 async function watchSteps(t: TestContext, { server, client, data }: Subject): Promise<() => Promise<string>> {
   const log = join(data, "..", "calls");
-  // With the paths of descriptors, and each call in one line, when it has succeeded.
+  // Shows the paths of descriptors, and only successful calls, each on one line.
   const detach = await trace(t, server, "-y", "-z", "-s", "16", "-e", CALLS, "-o", log);
   return async () => {
-    // An answer can arrive before the call that sent it is over, and so told. Before another one is sent, it is.
+    // An answer can arrive before strace prints the call that sent it, but not after the next answer.
     await client.send("GET", "/readyz");
     await detach();
     const calls = (await readFile(log, "utf8")).split("\n");
@@ -36,7 +36,7 @@ async function watchSteps(t: TestContext, { server, client, data }: Subject): Pr
   };
 }
 
-test("F2 an upload is answered after its file, the folder and the log were synced, and a delete after the log was", {
+test("F2 an upload is answered after syncs of its file, the folder and the log, and a delete after a sync of the log", {
   skip: noStrace,
 }, async (t) => {
   const subject = await Subject.start(t);
@@ -46,11 +46,11 @@ test("F2 an upload is answered after its file, the folder and the log were synce
   assert.equal(made.status, 201);
   const { id } = JSON.parse(made.body.toString()) as { id: string };
   assert.equal((await client.send("DELETE", `/v1/attachments/${id}`)).status, 204);
-  // Who was seen last is written now and then, too.
+  // The time when a user was last seen is also written now and then.
   assert.match(await steps(), /^(?:log )*file (?:log )*link (?:log )*folder (?:log )+201 (?:log )+204\b/);
 });
 
-test("F2 an offset is told after its bytes, their folder and the log were synced", {
+test("F2 an offset is acknowledged after syncs of its bytes, their folder and the log", {
   skip: noStrace,
 }, async (t) => {
   const subject = await Subject.start(t);

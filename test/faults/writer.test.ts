@@ -9,14 +9,14 @@ import { aUser } from "../support/rows.ts";
 import { threads } from "../support/threads.ts";
 import { uploadInParts } from "../support/tus.ts";
 
-// Loaded now, so that it starts the threads that are noted.
+// Loaded only now, so that the threads it starts are recorded.
 const { openSqlite } = await import("../../src/db/engines/sqlite/sqlite.ts");
 const { startApp } = await import("../support/app.ts");
 const { allUsers } = await import("../../src/db/queries/people/users.ts");
 
 const ROUNDS = 20;
 
-test(`the thread that writes is ended ${ROUNDS} times under load: what was acknowledged is there, and writes go on`, async (t) => {
+test(`the writer thread is terminated ${ROUNDS} times under load: acknowledged writes are stored, and writing continues`, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "parley-writer-"));
   const db = openSqlite(join(folder, "parley.db"), createFuse(assert.ifError));
   t.after(async () => {
@@ -30,7 +30,7 @@ test(`the thread that writes is ended ${ROUNDS} times under load: what was ackno
     await db.write("createUser", aUser(id)).then(
       () => acknowledged.add(id),
       (error: Error & { code?: string }) => {
-        // A thread that had not even opened the database has done nothing.
+        // The thread ended before it opened the database, so nothing was written.
         if (error.code === "unavailable") return refused++;
         assert.equal(error.code, "outcome_unknown");
         return unknown++;
@@ -58,7 +58,7 @@ test(`the thread that writes is ended ${ROUNDS} times under load: what was ackno
   assert.ok(threads.length > ROUNDS / 2);
 });
 
-test("the thread that writes is ended while resumable uploads go on: each has all its bytes, and is there once", async (t) => {
+test("the writer thread is terminated during resumable uploads: each file has all its bytes, and is stored once", async (t) => {
   const server = await startApp(t);
   const user = await server.user();
   const files = Array.from({ length: 4 }, () => randomBytes(100_000));
@@ -74,9 +74,9 @@ test("the thread that writes is ended while resumable uploads go on: each has al
     );
   for (let i = 0; !isOver; i++) {
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 200));
-    // Those that have ended before stay so; one that reads may be among the others.
+    // Includes threads that have already ended, and maybe one that reads.
     await Promise.all(threads.map((thread) => thread.terminate()));
-    // Two in three may be ended while they start. So that the uploads come forward, the third is not.
+    // Two of three threads may be terminated while they start. The third one works, so that the uploads progress.
     for (let n = 0; i % 3 === 0 && !(await canWrite(`usr_${i}_${n}`)); n++);
   }
   const done = await uploads;

@@ -1,4 +1,4 @@
-// Every operation of the OpenAPI document, with requests that it allows and others.
+// Sends valid and invalid requests to every operation of the OpenAPI document.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -9,7 +9,7 @@ import { type Answer, ask, json, preview } from "./wire.ts";
 const ID = /\b(con|att|msg|cnv|grp|mem|usr|tok|evt|whk|psh|dlv|aud|upl)_[0-7][0-9a-hjkmnp-tv-z]{25}\b/g;
 const MAX_KNOWN = 8;
 
-/** Ids by their kind, and tokens, as answers bring them; those that the test itself stands on are kept out. */
+/** Ids by kind, and tokens, collected from answers. Those that the test itself needs are left out. */
 class Known {
   readonly #kinds = new Map<string, string[]>();
   readonly #kept: Set<string>;
@@ -35,7 +35,7 @@ class Known {
     return all.length === 0 ? `${kind}_00000000000000000000000000` : all[n % all.length]!;
   }
 
-  /** The draft with ids in their places. */
+  /** Replaces the placeholders of a draft with ids. */
   choose({ values, body, ...draft }: Draft): Draft {
     const text = JSON.stringify({ values, fields: body?.fields });
     const chosen = JSON.parse(
@@ -45,7 +45,7 @@ class Known {
   }
 }
 
-/** All pages of a list. */
+/** Reads all pages of a list. */
 async function whole(url: string, target: string, headers: Record<string, string>): Promise<string> {
   const page = await ask(url, { target, headers });
   assert.equal(page.status, 200);
@@ -53,10 +53,10 @@ async function whole(url: string, target: string, headers: Record<string, string
   return page.body.toString() + (next ? await whole(url, next, headers) : "");
 }
 
-/** What may change by itself, or is told once. */
+/** Fields that may change without a request, or appear only once. */
 const PASSING = ["file_url", "last_active_at", "enabled", "secret", "token"];
 
-/** A write that was acknowledged is read back as it was told. */
+/** Asserts that an acknowledged write is read back as it was answered. */
 async function isDone(
   url: string,
   { operation, values }: Draft,
@@ -65,7 +65,7 @@ async function isDone(
   headers: Record<string, string>,
   about: string,
 ) {
-  // What was done before, or has no address of its own, may be gone by now.
+  // The result of a replay, or of an operation without a resource to read, may be gone by now.
   if (operation.method === "GET" || answer.headers.has("idempotent-replayed")) return;
   if (/secret|test|redeliver|block$|blocks\/|reactions\/|read$|typing$|join$|members/.test(operation.path))
     return;
@@ -107,12 +107,12 @@ const authorizationOf = (
     wrong: { authorization: "Bearer parley_x" },
   })[who];
 
-test("every answer to every operation is what the OpenAPI document says", async (t) => {
+test("every answer of every operation matches the OpenAPI document", async (t) => {
   const subject = await startSubject(t);
   const { url, admin } = subject;
   const document = json<Record<string, never>>(await ask(url, { target: "/openapi.json" }));
   const operations = operationsOf(document as never);
-  // What is gone can be asked for little.
+  // Deletes are rarer, because most requests need an existing resource.
   const often = operations.flatMap((each) => (each.method === "DELETE" ? [each] : [each, each, each, each]));
   const isDescribed = contractOf(document);
   const kept = ["/v1/tokens?limit=100", "/v1/users?limit=100"].map((list) => whole(url, list, admin.headers));
@@ -132,7 +132,7 @@ test("every answer to every operation is what the OpenAPI document says", async 
     const about = `${answer.status} ${preview(answer.body)} to ${who}: ${JSON.stringify({ ...request, body: request.body?.toString() })}`;
     const headersOnly = request.method === "HEAD" || isStream;
     isDescribed(operation, answer, headersOnly, about);
-    // Beside the operations of /v1 a read does not look for a body.
+    // Outside /v1 a read ignores a body.
     if (wrong?.includes("=") || (wrong && operation.path.startsWith("/v1/")))
       assert.ok(answer.status >= 400, about);
     if (answer.status < 300) done.add(operation.operationId);

@@ -1,4 +1,4 @@
-// Requests made of the OpenAPI document, and answers held against it.
+// Generates requests from the OpenAPI document, and checks answers against it.
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
@@ -36,13 +36,13 @@ export function operationsOf({ paths }: Document): Operation[] {
       ...described,
       method: method.toUpperCase(),
       path,
-      // A counterexample need not tell all of it.
+      // Shortens counterexamples.
       [fc.toStringMethod]: () => described.operationId,
     })),
   );
 }
 
-/** An id that there is, or was, of somebody: which one is known when it is sent. */
+/** A placeholder for the id of an existing or former resource, chosen when the request is sent. */
 const known = (kind: string) => fc.nat(1000).map((n) => `{{${kind}:${n}}}`);
 const ids = (kind: string) =>
   fc.oneof(
@@ -51,12 +51,12 @@ const ids = (kind: string) =>
     known("usr"),
   );
 
-/** Nothing is sent beyond this machine, and no name is looked up. A [ in a path is left as it is. */
+/** Requests to these URLs do not leave this machine and need no DNS. A [ in a path stays unchanged. */
 const ADDRESSES = oneOf(
   "http://127.0.0.1:9/hook|http://127.0.0.1:9/[?a=ä|https://[::1]:9/|http://127.1:9|ftp://127.0.0.1/",
 );
 
-/** The keys of a device, by their pattern: those of RFC 8291, section 5. */
+/** The keys of a device, by the patterns that they match (RFC 8291, section 5). */
 const DEVICE: Readonly<Record<string, string[]>> = {
   "^[A-Za-z0-9_-]{87}$": [
     "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
@@ -64,7 +64,7 @@ const DEVICE: Readonly<Record<string, string[]>> = {
   "^[A-Za-z0-9_-]{22}$": ["BTBZMqHH6r4Tts7J_aSIgg"],
 };
 
-/** Values that a schema allows. */
+/** Generates values that a schema allows. */
 function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
   const {
     const: only,
@@ -90,13 +90,13 @@ function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
   if (format !== undefined) return ADDRESSES;
   if (pattern !== undefined) return fc.constantFrom(...(DEVICE[pattern] ?? ["key-1", "key-2", "key-3"]));
   return fc.oneof(
-    // Each does as a name and as a number of a phone.
+    // Each is valid as a name and as a phone number.
     { weight: 3, arbitrary: oneOf("grace 555|alan 0100|+15550102") },
     fc.string({ unit: "grapheme-ascii", minLength, maxLength: Math.min(maxLength, 100) }),
   );
 }
 
-/** Mostly as the schema says, now and then anything. */
+/** Generates values of a schema, and rarely any other value. */
 const maybe = (schema: Schema): fc.Arbitrary<unknown> =>
   fc.oneof(
     { weight: 15, arbitrary: valuesOf(schema) },
@@ -106,7 +106,7 @@ const maybe = (schema: Schema): fc.Arbitrary<unknown> =>
     ),
   );
 
-/** All that are required, some of the others, and seldom one left out. */
+/** Generates all required fields, some of the others, and rarely leaves out a required one. */
 function someOf(
   fields: Record<string, { schema: Schema; required: boolean }>,
 ): fc.Arbitrary<Record<string, unknown>> {
@@ -120,7 +120,7 @@ function someOf(
     .map((pairs) => Object.fromEntries(pairs.filter(([, value]) => value !== undefined)));
 }
 
-/** What a request says, with ids that are still to be chosen. */
+/** A request whose ids are not chosen yet. */
 export interface Draft {
   operation: Operation;
   who: "admin" | "mine" | "theirs" | "minted" | "nobody" | "wrong";
@@ -130,11 +130,11 @@ export interface Draft {
   body:
     | { type: string; fields: Record<string, unknown>; harm: Parameters<typeof damage>[1] | undefined }
     | undefined;
-  /** What no operation takes: it must be refused. */
+  /** An input that every operation must refuse. */
   wrong: string | undefined;
 }
 
-/** The headers of a resumable upload belong together. */
+/** The headers of a resumable upload depend on each other. */
 const PROTOCOLS = [
   { needed: [], unwanted: [] },
   { needed: ["Upload-Complete", "Upload-Offset"], unwanted: ["Tus-Resumable", "Upload-Checksum"] },
@@ -144,7 +144,7 @@ const PROTOCOLS = [
   },
 ];
 
-/** Most uploads are still empty, and most bodies short. */
+/** Values that fit, because most uploads are empty and most bodies short. */
 const LIKELY: Readonly<Record<string, Schema>> = {
   "Upload-Offset": { maximum: 2 },
   "Upload-Length": { maximum: 12 },
@@ -180,11 +180,11 @@ export function draftsOf(operation: Operation): fc.Arbitrary<Draft> {
           ]),
         ),
       ),
-      // Of a hurt address nobody knows whom it leads to.
+      // A damaged URL could lead to another host.
       harm: "url" in properties ? fc.constant(undefined) : seldom(damages, 12),
     });
   });
-  // Bytes of a file are never wrong.
+  // The bytes of a file are always valid.
   const ofBody = types.some(([type]) => ENCODERS[type] === toBytes) ? "" : "body|type|";
   const usual = /users|tokens|audit|metrics/.test(path) ? "admin|admin" : "admin|mine";
   const accepted = Object.values(responses).flatMap(({ content }) => Object.keys(content ?? {}));
@@ -205,7 +205,7 @@ export function draftsOf(operation: Operation): fc.Arbitrary<Draft> {
   });
 }
 
-/** A body without fields. */
+/** An empty body. */
 const BYTES: Record<string, Schema> = { bytes: { type: "string" } };
 
 const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value)).toWellFormed();
@@ -237,7 +237,7 @@ function bodyOf({ body, wrong }: Draft): { type?: string; body?: Buffer } {
   return wrong === undefined ? { ...whole, body: damage(whole.body, body.harm ?? []) } : whole;
 }
 
-/** The request that a draft says, once its ids are chosen. */
+/** Returns the request of a draft whose ids are chosen. */
 export function requestOf(draft: Draft): Request {
   const { operation, values, head, accept, wrong } = draft;
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name) =>
@@ -264,13 +264,13 @@ export function requestOf(draft: Draft): Request {
   };
 }
 
-/** Headers of HTTP itself, which the document leaves out. */
+/** HTTP's own headers, which the document leaves out. */
 const PLAIN_HEADERS = new Set([
   ...["date", "connection", "keep-alive", "content-length", "content-type", "transfer-encoding"],
   ...["cache-control", "vary"],
 ]);
 
-/** Fails where the document does not say that this operation can answer so. */
+/** Fails if the document does not have this answer for the operation. */
 export function contractOf(
   document: object,
 ): (operation: Operation, answer: Answer, headersOnly: boolean, about: string) => void {

@@ -1,4 +1,4 @@
-// What may happen to bytes on their way.
+// Generates damage to bytes in transit.
 import fc from "fast-check";
 
 type Damage =
@@ -6,7 +6,7 @@ type Damage =
   | { kind: "insert"; at: number; bytes: Buffer }
   | { kind: "remove" | "repeat"; at: number; length: number };
 
-/** What parsers stumble over. */
+/** Texts that often break parsers. */
 const STUMBLES = [
   ..."\0|\r|\n|\r\n|\r\n\r\n|\n\n|\t| |:|;|,|=|\"|\\|%|%00|%zz|--|\xff|\u202e|\ud83d\ude00|{|}|[|]|'|null".split(
     "|",
@@ -33,7 +33,7 @@ export const stumbles: fc.Arbitrary<Buffer> = fc.oneof(
 const at = fc.nat(2 ** 20);
 const length = fc.nat(60);
 
-/** One to three of them. */
+/** One to three damages. */
 export const damages: fc.Arbitrary<Damage[]> = fc.array(
   fc.oneof(
     fc.record({ kind: fc.constant("cut" as const), at }),
@@ -54,15 +54,15 @@ export function damage(bytes: Buffer, all: readonly Damage[]): Buffer {
   }, bytes);
 }
 
-/** One time in so many; mostly nothing. */
+/** Generates a value once in `of` times, and undefined otherwise. */
 export function seldom<T>(arbitrary: fc.Arbitrary<T>, of: number): fc.Arbitrary<T | undefined> {
   return fc.oneof({ weight: of - 1, arbitrary: fc.constant(undefined) }, arbitrary);
 }
 
-/** One of those between the bars. */
+/** Generates one of the texts between the bars. */
 export const oneOf = (list: string): fc.Arbitrary<string> => fc.constantFrom(...list.split("|"));
 
-/** Texts of all kinds: graphemes, what parsers stumble over, lone surrogates, long ones. */
+/** Generates texts: graphemes, texts that break parsers, lone surrogates, long ones. */
 export const texts: fc.Arbitrary<string> = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: "grapheme", maxLength: 40 }) },
   { weight: 2, arbitrary: fc.string({ unit: fc.constantFrom(...STUMBLES, "a", "1"), maxLength: 6 }) },

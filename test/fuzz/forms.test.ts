@@ -1,4 +1,4 @@
-// Uploads: forms that are whole, odd or hurt, and the names of files.
+// Uploads by valid, odd and damaged forms, and file names.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -19,10 +19,10 @@ interface Form {
   parts: Part[];
   preamble: string;
   epilogue: string;
-  /** Undefined: the whole form comes with its length. */
+  /** If undefined, the form is sent whole, with a Content-Length. */
   chunkSizes: number[] | undefined;
   harm: Parameters<typeof damage>[1];
-  /** Of a form that must be taken. */
+  /** The file of a form that must be accepted. */
   sane: { filename: string; body: Buffer } | undefined;
 }
 
@@ -38,7 +38,7 @@ const boundaries = fc.oneof(
   oneOf("-|--|b|----WebKitFormBoundaryAbC123|a b"),
 );
 
-/** Made of what a reader could take for the end of a part; some are too large for the database, and go to the disk. */
+/** Generates bodies that resemble the end of a part. Some are too large for the database and are stored on disk. */
 function bodies(boundary: string): fc.Arbitrary<Buffer> {
   const pieces = fc.constantFrom("\r", "\n", "\r\n", "--", "\r\n\r\n", "\r\n--", boundary, " ", "\0", "\xff");
   return fc
@@ -55,7 +55,10 @@ const part = (body: Buffer, ...headers: string[]): Part => ({ headers, body });
 const disposition = (name: string, filename?: string) =>
   `Content-Disposition: form-data; name=${quoted(name)}${filename === undefined ? "" : `; filename=${quoted(filename)}`}`;
 
-/** What docs/api/attachments.md says of names, after what an upload does with paths and the escapes of browsers. */
+/**
+ * Returns the file name by the rules of docs/api/attachments.md, after decoding browsers' escapes and removing the
+ * path; undefined if it is refused.
+ */
 function nameOf(text: string): string | undefined {
   const unescaped = text.replace(/%22/g, '"').replace(/%0d/gi, "\r").replace(/%0a/gi, "\n");
   return validName(unescaped.split(/[/\\]/).at(-1)!);
@@ -70,14 +73,14 @@ function validName(text: string): string | undefined {
 
 const types = fc.option(oneOf("text/plain|image/png; a=b|text/html||x|a/b; charset=\u00e9"));
 
-/** One file and nothing else, in all the ways in which that is said. */
+/** Generates forms with exactly one file, in all valid notations. */
 function saneForms(boundary: string): fc.Arbitrary<Form> {
   const names = texts.filter(
     (text) =>
       nameOf(text) !== undefined &&
       !/\p{Cc}/u.test(text) &&
       text.isWellFormed() &&
-      // With its escapes, it must fit into the 8 KiB of a part's headers: a path may be long, and its last part short.
+      // With escapes it must fit into the 8 KiB of a part's headers. A path may be long if its last segment is short.
       Buffer.byteLength(text) <= 2500,
   );
   const body = bodies(boundary);
@@ -177,7 +180,7 @@ function bytesOf({ boundary, parts, preamble, epilogue, harm }: Form): Buffer {
   );
 }
 
-/** By these sizes, again and again. */
+/** Encodes chunks of these sizes, repeated. */
 function chunked(bytes: Buffer, sizes: readonly number[]): Buffer {
   const pieces: Buffer[] = [];
   for (let at = 0, i = 0; at < bytes.length; i++) {
@@ -196,13 +199,13 @@ async function send({ url, mine }: Subject, form: Form, bytes: Buffer) {
   return ask(url, { method: "POST", target: "/v1/attachments", headers, body });
 }
 
-/** The path and query of an address. */
+/** Returns the path and query of a URL. */
 const targetOf = (address: string) => address.replace(/^http:\/\/[^/]*/, "");
 
-/** What was acknowledged is there, byte for byte as it was sent, under its name; and gone once it is deleted. */
+/** Asserts that an acknowledged file is stored byte for byte under its name, and gone after its delete. */
 async function isKept({ url, mine }: Subject, made: Attachment, sent: Buffer): Promise<Buffer> {
   const item = { target: `/v1/attachments/${made.id}`, headers: mine.headers };
-  // A link is renewed each hour.
+  // A link is signed anew each hour.
   assert.deepEqual({ ...json<Attachment>(await ask(url, item)), file_url: made.file_url }, made);
   const file = await ask(url, { target: targetOf(made.file_url) });
   assert.equal(file.status, 200);
@@ -217,7 +220,7 @@ async function isKept({ url, mine }: Subject, made: Attachment, sent: Buffer): P
   return file.body;
 }
 
-/** The same under another name, to which the old address leads. */
+/** Renames a file, and asserts that its old link still works. */
 async function rename({ url, mine }: Subject, made: Attachment, filename: string): Promise<Attachment> {
   const item = {
     target: `/v1/attachments/${made.id}`,
@@ -235,7 +238,7 @@ async function rename({ url, mine }: Subject, made: Attachment, filename: string
   return renamed;
 }
 
-test("a form is taken whole and kept as it was sent, or refused and nothing of it is kept", async (t) => {
+test("a form is accepted whole and stored unchanged, or refused without a trace", async (t) => {
   const subject = await startSubject(t);
   await fuzz(t, subject, "forms", fc.record({ form: forms, name: texts }), async ({ form, name }) => {
     const bytes = bytesOf(form);

@@ -1,4 +1,4 @@
-// Runs a property on a real server for its share of the time, and looks at what is left behind.
+// Runs a property on a real server for its share of the time, and checks what it leaves.
 import { randomInt } from "node:crypto";
 import type { TestContext } from "node:test";
 import fc from "fast-check";
@@ -7,7 +7,7 @@ import { startApp, type TestUser } from "../support/app.ts";
 import { type Joined, joinedServer } from "../support/joined.ts";
 import { type Attacked, isSound } from "../support/sound.ts";
 
-/** How the time is divided. */
+/** How the suites divide the time. */
 const SHARES = {
   forms: 4,
   messages: 3,
@@ -24,11 +24,11 @@ const SHARES = {
   contract: 8,
 };
 
-/** Of all suites together. */
+/** The time of all suites. */
 const SECONDS = Number(process.env.PARLEY_FUZZ_SECONDS ?? 15);
 const SHARE_MS = (SECONDS * 1000) / Object.values(SHARES).reduce((sum, share) => sum + share);
 
-/** A server to be asked anything, and three who ask: two users, and one who may do everything. */
+/** A server, and three clients: two users and one with all scopes. */
 export interface Subject extends Attacked {
   user: Joined["user"];
   mine: TestUser;
@@ -36,14 +36,14 @@ export interface Subject extends Attacked {
   admin: TestUser;
 }
 
-/** The server that all attacks go to, where there is one; else one of its own. */
+/** Returns the server that all attacks share if there is one, otherwise starts one. */
 export async function startSubject(t: TestContext): Promise<Subject> {
   const { url, folder, user } = joinedServer() ?? (await startOwn(t));
   const [mine, theirs] = [await user(), await user()];
   return { url, folder, user, headers: mine.headers, mine, theirs, admin: await user({ scopes: SCOPES }) };
 }
 
-/** As production builds it, but that it loses patience with clients far sooner. */
+/** Starts a server as in production, but with much shorter timeouts. */
 async function startOwn(t: TestContext) {
   const { url, user, config } = await startApp(t, {
     headersTimeoutMs: 500,
@@ -57,12 +57,13 @@ async function startOwn(t: TestContext) {
   return { url, user, folder: config.dataFolder };
 }
 
-/** However long they take: a property that had time for no input has shown nothing. */
+/** The least number of inputs, however long they take: a property without inputs shows nothing. */
 const MIN_INPUTS = 3;
 
 /**
- * Checks a property for some inputs and then until the share of the suite is over, those cases first that once failed; it
- * tells how many inputs it took where that is not one. PARLEY_FUZZ_SEED begins as another run did. Then the server must be as it was.
+ * Checks a property with `MIN_INPUTS` inputs and then until its share of the time is used up, `examples` of earlier
+ * failures first. Prints the number of inputs unless it is one. PARLEY_FUZZ_SEED repeats a run. Afterwards the server
+ * must be as before.
  */
 export async function fuzz<T>(
   t: TestContext,
@@ -91,7 +92,7 @@ export async function fuzz<T>(
       numRuns: 2 ** 31,
       interruptAfterTimeLimit: SHARES[suite] * SHARE_MS,
     });
-    // The time may end within a run, which continues.
+    // The time may end during a run, which then finishes.
     await running;
     // The time may also end before the first run.
     if (more.failed && more.counterexample !== null)

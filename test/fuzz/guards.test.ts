@@ -1,4 +1,4 @@
-// The headers that guard a request: who asks, on what condition, and whether it was done before.
+// Headers that guard a request: Authorization, If-Match and Idempotency-Key.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -7,7 +7,7 @@ import { damage, damages, oneOf, seldom } from "./damage.ts";
 import { fuzz, startSubject } from "./fuzz.ts";
 import { ask, json, LONG_HEAD } from "./wire.ts";
 
-/** What a header's value can be without ending its line, as a receiver is to take it. */
+/** Returns a header value as its receiver must read it, without the bytes that would end the line. */
 const fieldText = (bytes: Buffer) =>
   bytes
     .toString("latin1")
@@ -15,7 +15,7 @@ const fieldText = (bytes: Buffer) =>
     .replace(/^[\t ]+|[\t ]+$/g, "");
 const hurt = (text: string) => damages.map((harm) => fieldText(damage(Buffer.from(text), harm)));
 
-test("a token opens as it was given alone", async (t) => {
+test("only the exact token authenticates", async (t) => {
   const subject = await startSubject(t);
   const { url, mine, theirs } = subject;
   const values = fc.oneof(
@@ -51,7 +51,7 @@ test("a token opens as it was given alone", async (t) => {
   });
 });
 
-test("If-Match lets a write through where it names the version, and else changes nothing", async (t) => {
+test("If-Match allows a write only if it names the current version, and otherwise nothing changes", async (t) => {
   const subject = await startSubject(t);
   const grace = await subject.user();
   const item = { target: `/v1/contacts/${(await add(subject, grace, "alan")).id}`, headers: grace.headers };
@@ -96,7 +96,7 @@ test("If-Match lets a write through where it names the version, and else changes
   });
 });
 
-/** Bodies that mean the same stand beside each other. */
+/** Bodies that mean the same are next to each other. */
 const BODIES = [
   ["application/json", '{"phone_number":"555","username":"NAME"}'],
   ["application/x-www-form-urlencoded", "username=NAME&phone_number=555"],
@@ -104,7 +104,7 @@ const BODIES = [
   ["application/json", '{"username":"NAME"}'],
 ] as const;
 
-test("requests with one key are done once, however they come", async (t) => {
+test("requests with one Idempotency-Key are executed once, in any format", async (t) => {
   const subject = await startSubject(t);
   const { url } = subject;
   const people = [await subject.user(), await subject.user()];
@@ -118,7 +118,7 @@ test("requests with one key are done once, however they come", async (t) => {
   const inputs = fc.record({ key: keys, requests: fc.array(request, { minLength: 1, maxLength: 5 }) });
   let run = 0;
   await fuzz(t, subject, "retries", inputs, async ({ key: wanted, requests }) => {
-    // Of this run alone; of a form that is not taken it stays so.
+    // Makes the key unique to this run, unless it is invalid.
     const form = fieldText(Buffer.from(wanted, "latin1"));
     const valid = /^[\x21-\x7e]{1,255}$/.test(form);
     const key = valid ? `${run}/${form}`.slice(0, 255) : form;

@@ -1,4 +1,4 @@
-// Messages as forms: with text, data and files, whole, odd or hurt.
+// Messages sent by forms with text, data and files: valid, odd and damaged.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -11,11 +11,11 @@ import { ask, json, preview } from "./wire.ts";
 type Harm = Parameters<typeof damage>[1];
 
 interface Sent {
-  /** Undefined: the field is left out. */
+  /** Undefined leaves out the field. */
   text: string | undefined;
   data: string | undefined;
   files: Buffer[];
-  /** Fields that stand there, too, as they are. */
+  /** Additional raw fields. */
   more: readonly string[];
   filesFirst: boolean;
   harm: Harm;
@@ -32,7 +32,7 @@ const BOUNDARY = "----b0undary";
 const MAX_TEXT = 10_000;
 const MAX_FILES = 10;
 
-/** Some are too large for the database, and go to the disk. */
+/** Some are too large for the database and are stored on disk. */
 const bodies: fc.Arbitrary<Buffer> = fc
   .oneof(
     { weight: 4, arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)) },
@@ -40,7 +40,7 @@ const bodies: fc.Arbitrary<Buffer> = fc
   )
   .filter((body) => !body.includes(`--${BOUNDARY}`));
 
-/** UTF-8 has no others. */
+/** UTF-8 cannot encode lone surrogates. */
 const wellFormed = texts.map((text) => text.toWellFormed());
 const longTexts = fc.nat(2).map((n) => "𝄞".repeat(MAX_TEXT - 1 + n));
 
@@ -91,14 +91,14 @@ function bytesOf({ text, data, files, more, filesFirst, harm }: Sent, conversati
   return damage(Buffer.concat([...parts, Buffer.from(`--${BOUNDARY}--\r\n`)]), harm);
 }
 
-/** As docs/api/messages.md has it; undefined if it is refused. */
+/** Returns the stored text by the rules of docs/api/messages.md; undefined if it is refused. */
 function toText(text: string): string | null | undefined {
   const lines = text.replaceAll("\r\n", "\n");
   const odd = /[\0-\x08\x0b-\x1f\x7f-\x9f]/.test(lines);
   return odd || [...lines].length > MAX_TEXT ? undefined : isVisible(lines) ? lines : null;
 }
 
-/** What was acknowledged is there as it was sent, and gone once it is deleted. */
+/** Asserts that an acknowledged message is stored as it was sent, and gone after its delete. */
 async function isKept({ url, mine }: Subject, made: Message, sent: Sent): Promise<void> {
   const item = { target: `/v1/messages/${made.id}`, headers: mine.headers };
   const shown = json<Message & { attachments: object[] }>(await ask(url, item));
@@ -116,7 +116,7 @@ async function isKept({ url, mine }: Subject, made: Message, sent: Sent): Promis
   for (const target of targets) assert.equal((await ask(url, { target })).status, 404);
 }
 
-test("a message with files is sent whole and kept as it was sent, or refused and nothing of it is kept", async (t) => {
+test("a message with files is sent whole and stored unchanged, or refused without a trace", async (t) => {
   const subject = await startSubject(t);
   const { url, mine } = subject;
   const me = json<{ conversation_id: string }>(await ask(url, { target: "/v1/me", headers: mine.headers }));

@@ -1,4 +1,4 @@
-// What reads are asked with: ranges of files, signed links, places in lists.
+// Inputs of reads: ranges of files, signed links, cursors and searches.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -8,14 +8,14 @@ import { damage, damages, oneOf, seldom, texts } from "./damage.ts";
 import { fuzz, startSubject } from "./fuzz.ts";
 import { type Answer, ask, json, LONG_HEAD } from "./wire.ts";
 
-/** What a header or a request line can carry without ending: Latin-1 without controls, as text. */
+/** Returns what a header or a request line can contain: Latin-1 without control characters. */
 const oneLine = (bytes: Buffer) =>
   bytes
     .toString("latin1")
     .replace(/[^\x21-\x7e]+/g, " ")
     .trim();
 
-/** The text as it is, or hurt. */
+/** Generates the text, unchanged or damaged. */
 function maybeHurt(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc
     .tuple(text, seldom(damages, 3))
@@ -51,7 +51,9 @@ const ranges = maybeHurt(
     .map(([unit, all]) => `${unit}=${all.map(([from, to]) => `${from}-${to}`).join(", ")}`),
 );
 
-/** Whole, or the bytes that it says, or none where it says that they lie outside. */
+/**
+ * Asserts that the answer has the whole file, the range that it names, or nothing if the range is outside the file.
+ */
 function isRange({ status, headers, body }: Answer, whole: Buffer, about: string): void {
   const said = headers.get("content-range");
   if (status === 416) assert.equal(said, `bytes */${whole.length}`, about);
@@ -65,7 +67,7 @@ function isRange({ status, headers, body }: Answer, whole: Buffer, about: string
   }
 }
 
-test("a range gives exactly the bytes that the answer says", async (t) => {
+test("a range request gets exactly the bytes that its answer names", async (t) => {
   const subject = await startSubject(t);
   const files = await Promise.all(
     SIZES.map(async (size) => {
@@ -98,7 +100,7 @@ test("a range gives exactly the bytes that the answer says", async (t) => {
 
 const LINK_PARTS = ["id", "filename", "user", "expires", "signature"] as const;
 
-test("a link opens its own file as it was signed, and nothing else", async (t) => {
+test("a link opens only its file, and only as it was signed", async (t) => {
   const subject = await startSubject(t);
   const { url, mine, theirs } = subject;
   const links = await Promise.all(
@@ -146,7 +148,7 @@ test("a link opens its own file as it was signed, and nothing else", async (t) =
       target: `/files/${id}/${filename}?user=${user}&expires=${expires}&signature=${signature}${more}`,
     });
     const owned = links.findIndex((each) => each.id === id);
-    // The name is not signed: by another name it leads to the right one.
+    // The name is not signed: the link redirects to the right name.
     const signed =
       owned !== -1 &&
       (["user", "expires", "signature"] as const).every((part) => link[part] === links[owned]![part]);
@@ -164,7 +166,7 @@ test("a link opens its own file as it was signed, and nothing else", async (t) =
   });
 });
 
-test("a page is exactly what its place in the list says, of the caller's own alone", async (t) => {
+test("a page has exactly the items after its cursor, and only the caller's", async (t) => {
   const subject = await startSubject(t);
   const { url } = subject;
   const [grace, alan] = [await subject.user(), await subject.user()];
@@ -225,7 +227,7 @@ test("a page is exactly what its place in the list says, of the caller's own alo
   });
 });
 
-test("a search takes any clean text that is not too long, and finds what is of that name", async (t) => {
+test("a search accepts any valid text within the limit, and finds contacts of that name", async (t) => {
   const subject = await startSubject(t);
   const { url } = subject;
   const grace = await subject.user();
@@ -257,7 +259,7 @@ test("a search takes any clean text that is not too long, and finds what is of t
       ["notes", "txt"].some((each) => each.startsWith(word.toLowerCase())),
     );
     if (files) assert.deepEqual(files, isKept ? [kept] : [], JSON.stringify(text));
-    // As a name it is found by itself.
+    // A contact with the text as its name is found by it.
     const fields = { username: text, phone_number: "555" };
     const made = await ask(url, {
       method: "POST",
@@ -277,14 +279,14 @@ test("a search takes any clean text that is not too long, and finds what is of t
 
 const MAX_QUERY = 128;
 
-test("a message is found by its own text, and no text is a command to the search", async (t) => {
+test("a message is found by its text, and no text is parsed as a search operator", async (t) => {
   const subject = await startSubject(t);
   const { url, mine } = subject;
   const { conversation_id } = json<{ conversation_id: string }>(
     await ask(url, { target: "/v1/me", headers: mine.headers }),
   );
   const find = (text: string) => {
-    // Longer than any query may be, and shorter than a head may be.
+    // Longer than a query may be, but shorter than request headers may be.
     const q = text.slice(0, 2 * MAX_QUERY + 1).toWellFormed();
     return ask(url, {
       target: `/v1/messages?limit=100&${new URLSearchParams({ q })}`,

@@ -1,4 +1,4 @@
-// Bytes at the socket that no client would send.
+// Raw bytes that no client would send.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -9,7 +9,7 @@ import { fuzz, startSubject } from "./fuzz.ts";
 import { ask, type Ending, encode, exchange, isProper, json, preview, readAnswers } from "./wire.ts";
 
 const MOST = 12;
-/** Mostly what is right, else one of these. */
+/** Mostly the right value, otherwise one of the others. */
 const mostly = (right: string, others: string) =>
   fc.oneof({ weight: MOST, arbitrary: fc.constant(right) }, oneOf(others));
 
@@ -19,7 +19,7 @@ const TARGETS =
   "/v1/contacts|/v1/me|/v1/attachments|/v1/events?limit=1|/healthz|/|/docs|/files/x/y|/v1/contacts/%|//|*|http://a/v1/me" +
   `|/v1/contacts/../me|a:1|/%2e%2e/%00|/\xe9|/?a=%zz&|/#x|/${"a".repeat(17_000)}`;
 
-/** HEAD is left out: its answers look cut to whoever does not know what was asked. */
+/** HEAD is left out, because without the request its answer looks truncated. */
 const requestLines = (link: string) =>
   fc
     .tuple(
@@ -36,7 +36,7 @@ const requestLines = (link: string) =>
     )
     .map((parts) => parts.join(""));
 
-/** A name, and what it is given. */
+/** Header names with values. */
 const LINES = [
   "Host|a||a, b|[::1|a:99999|é",
   "Content-Length|0|5|05|+5|-1|5,5|5, 6|0x5|5 |99999999999999999999||1e1|70000",
@@ -94,7 +94,7 @@ const requests = (token: string, link: string) =>
 
 const ENDINGS: Ending[] = ["wait", "half-close", "reset"];
 
-/** What is sent on one connection: pipelined requests, cut into pieces, and how it ends. */
+/** Generates what one connection sends: pipelined requests cut into pieces, and how the connection ends. */
 function sessions(token: string, link: string) {
   const text = fc.oneof(
     {
@@ -125,7 +125,7 @@ function sessions(token: string, link: string) {
     });
 }
 
-test("whatever bytes come, what is answered is whole, no failure of the server, and over in time", async (t) => {
+test("any bytes get complete answers in time, and none of them is a server error", async (t) => {
   const subject = await startSubject(t);
   const { url, mine } = subject;
   const large = new File([Buffer.alloc(200_000, "large ")], "large");
@@ -137,7 +137,7 @@ test("whatever bytes come, what is answered is whole, no failure of the server, 
         const sent = Buffer.concat(pieces);
         const { answers, rest } = readAnswers(await exchange(url, pieces, ending));
         for (const answer of answers) if (answer.status >= 200) isProper(answer, false, sent);
-        // Who leaves early may find an answer cut.
+        // A client that leaves early may get a truncated answer.
         if (ending === "wait") assert.equal(rest.length, 0, `${preview(rest)} after ${preview(sent)}`);
       }),
     );
@@ -146,7 +146,7 @@ test("whatever bytes come, what is answered is whole, no failure of the server, 
   });
 });
 
-/** Framings of which two readers could make two things. */
+/** Message framings that two parsers could read differently. */
 const AMBIGUOUS = [
   "Content-Length: 5\r\nTransfer-Encoding: chunked",
   "Transfer-Encoding: chunked\r\nContent-Length: 0",
@@ -170,7 +170,7 @@ const AMBIGUOUS = [
   "X: \0\r\nContent-Length: 5",
 ];
 
-test("a request whose end is not sure is refused, and nothing behind it is done", async (t) => {
+test("a request with ambiguous framing is refused, and no request after it is executed", async (t) => {
   const subject = await startSubject(t);
   const { url } = subject;
   const mine = await subject.user();
@@ -217,7 +217,7 @@ test("a request whose end is not sure is refused, and nothing behind it is done"
       assert.deepEqual(json(await ask(url, search)), { has_more: false, data: [] }, preview(bytes));
       assert.equal((await ask(url, kept)).status, 200, preview(bytes));
     },
-    // They were answered before the parser told of their framing.
+    // These were answered before the parser reached the invalid framing.
     ["/healthz", "/v1/contacts"].map((target) => ({
       ...{ before: false, method: "GET", target, known: false, framing: "Transfer-Encoding: xchunked" },
       ...{ first: true, filling: "", cut: 0, ending: "half-close" as const },

@@ -1,13 +1,15 @@
-// HTTP/1.1 as it stands on the wire: requests that no library would send, and answers read strictly.
+// Raw HTTP/1.1: sends requests that no library would send, and reads answers strictly.
 import assert from "node:assert/strict";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { catalogue } from "../../src/errors.ts";
 import { openSocket } from "../support/raw-socket.ts";
 
-/** No exchange may take longer: far above every limit of the server, on a machine that is busy with others. */
+/**
+ * The longest time of an exchange, far above every limit of the server, because other work may keep the machine busy.
+ */
 const BOUND_MS = 15_000;
 
-/** Characters: with the rest of its head a request may pass what is read of one. */
+/** In characters. With its other headers a request may exceed the limit. */
 export const LONG_HEAD = 15_000;
 
 export interface Answer {
@@ -16,18 +18,18 @@ export interface Answer {
   body: Buffer;
 }
 
-/** What the client does once it has sent all: waits, ends its side, resets the connection, or waits for a beginning. */
+/** What the client does after sending: waits, half-closes, resets the connection, or waits for the first bytes only. */
 export type Ending = "wait" | "half-close" | "reset" | "first";
 
 export interface Request {
   method?: string;
   target: string;
   headers?: Readonly<Record<string, string>>;
-  /** Comes with its length, unless headers say how else. */
+  /** Sent with a Content-Length, unless `headers` say otherwise. */
   body?: Buffer;
 }
 
-/** The lines of a request, and its body as it is. */
+/** Encodes a request, with its body unchanged. */
 export function encode({ method = "GET", target, headers = {}, body }: Request): Buffer {
   const named = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   const framed = body === undefined || named.has("content-length") || named.has("transfer-encoding");
@@ -41,7 +43,7 @@ export function encode({ method = "GET", target, headers = {}, body }: Request):
   return Buffer.concat([head, body ?? Buffer.alloc(0)]);
 }
 
-/** Sends pieces one by one; gives all that came until the connection was over, which must be in time. */
+/** Sends pieces one by one. Returns all that arrives until the connection closes, which must be in time. */
 export async function exchange(url: string, pieces: readonly Buffer[], ending: Ending): Promise<Buffer> {
   const begun = performance.now();
   const socket = await openSocket(url);
@@ -70,7 +72,7 @@ export async function exchange(url: string, pieces: readonly Buffer[], ending: E
   return Buffer.concat(received);
 }
 
-/** The one answer to a whole request; with "first" its headers alone, as a stream has no end. */
+/** Returns the only answer to a whole request. With "first" it has only headers, because a stream never ends. */
 export async function ask(url: string, request: Request, ending: Ending = "wait"): Promise<Answer> {
   const sent = encode({ ...request, headers: { connection: "close", ...request.headers } });
   const bytes = await exchange(url, [sent], ending);
@@ -93,7 +95,7 @@ export function preview(bytes: Buffer): string {
   return JSON.stringify(text.length > 1500 ? `${text.slice(0, 1500)}… (${text.length} bytes)` : text);
 }
 
-/** No failure of the server, and every refusal in the shape of all errors. */
+/** Asserts that the answer is no server error, and that an error has the shape of all errors. */
 export function isProper({ status, headers, body }: Answer, isHead: boolean, sent: Buffer): void {
   const about = `${status} ${preview(body)} to ${preview(sent)}`;
   assert.ok(status < 500, about);
@@ -107,7 +109,7 @@ export function isProper({ status, headers, body }: Answer, isHead: boolean, sen
 
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([\t\x20-\x7e\x80-\xff]*)$/;
 
-/** All whole answers, and what is behind them: an answer that was cut, or bytes that are of none. */
+/** Returns all complete answers, and the bytes after them, such as those of a truncated answer. */
 export function readAnswers(bytes: Buffer, isHead = false): { answers: Answer[]; rest: Buffer } {
   const answers: Answer[] = [];
   let rest = bytes;

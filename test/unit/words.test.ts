@@ -27,7 +27,6 @@ const GENERATED = "client/src/schema.ts";
 const LATER = [
   ...["src/blobs/", "src/core/", "src/db/", "src/http/", "tools/mutants/"],
   ...[
-    "test/fuzz/",
     "test/http/",
   ],
   "test/support/",

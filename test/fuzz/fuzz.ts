@@ -61,7 +61,7 @@ async function startOwn(t: TestContext) {
 const MIN_INPUTS = 3;
 
 /**
- * Checks a property with `MIN_INPUTS` inputs and then until its share of the time is used up, `examples` of earlier
+ * Checks a property with `MIN_INPUTS` inputs and then until its share of the time is used up, `cases` of earlier
  * failures first. Prints the number of inputs unless it is one. PARLEY_FUZZ_SEED repeats a run. Afterwards the server
  * must be as before.
  */

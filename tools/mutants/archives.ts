@@ -1,9 +1,9 @@
-// Archives: whose files they have, what their addresses allow, and what is in them.
+// Archives: whose files they contain, what their URLs allow, and the names in them.
 import type { Mutant } from "./mutant.ts";
 
 export const archives: readonly Mutant[] = [
   {
-    name: "an archive opens by any signature",
+    name: "any signature opens an archive",
     find: "if (!core.links.verify(subject, expires, signature)) {",
     replace: 'if (signature === "") {',
     tests: ["attacks/archives"],
@@ -15,25 +15,25 @@ export const archives: readonly Mutant[] = [
     tests: ["attacks/archives"],
   },
   {
-    name: "an archive of files that the caller does not see",
+    name: "an archive contains files that the caller does not see",
     find: "if (rows.length < ids.length)",
     replace: "if (ids.length === 0)",
     tests: ["http/archives", "acceptance/archives"],
   },
   {
-    name: "an archive of a conversation asks for no membership",
+    name: "an archive of a conversation requires no membership",
     find: "await checkMember(core, caller, conversationId);",
     replace: "",
     tests: ["acceptance/archives"],
   },
   {
-    name: "an archive of an erased user",
+    name: "an archive of an erased user opens",
     find: "const rows = user ? await",
     replace: "const rows = user || !user ? await",
     tests: ["http/archives"],
   },
   {
-    name: "an archive has names that lead out of its folder",
+    name: "names in an archive escape its folder",
     find: '.replace(UNSAFE, "_")',
     replace: "",
     tests: ["unit/zip-names"],

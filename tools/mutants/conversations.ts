@@ -1,9 +1,9 @@
-// The invariants of conversations: order, exactly once, all or nothing, one predicate and counts.
+// Rules of conversations: order, exactly-once sends, atomic writes, one visibility rule and exact counts.
 import type { Mutant } from "./mutant.ts";
 
 export const conversations: readonly Mutant[] = [
   {
-    name: "order: a message has the id of its node's clock",
+    name: "order: message ids come from the node's clock",
     find: 'const id = laterId(input.newId, seat.last_id ?? "");',
     replace: "const id = input.newId;",
     tests: ["contract/messages", "http/sharing-order"],
@@ -21,55 +21,55 @@ export const conversations: readonly Mutant[] = [
     tests: ["acceptance/messages"],
   },
   {
-    name: "atomic: what a refused write had done stays",
+    name: "atomic: a refused write is not rolled back",
     find: 'run("ROLLBACK TO one");',
     replace: "",
     tests: ["contract/messages"],
   },
   {
-    name: "atomic: a message comes without its place in the inbox",
+    name: "atomic: a message does not move its conversation up in the inbox",
     find: "moveUp(message),",
     replace: "",
     tests: ["contract/inbox"],
   },
   {
-    name: "seen: a withheld file is listed by a later step of joining",
+    name: "visibility: a later step of joining lists a withheld file",
     find: "AND ${sees(sql`a.message_id`)} ON CONFLICT",
     replace: "ON CONFLICT",
     tests: ["contract/joining"],
   },
   {
-    name: "left: the read position stays",
+    name: "leaving: the read position remains",
     find: "sql`DELETE FROM marks WHERE ${isOwn}`,",
     replace: "",
     tests: ["contract/erased-users"],
   },
   {
-    name: "left: what was withheld stays noted",
+    name: "leaving: the runs of withheld messages remain",
     find: "const some = runs.slice(0, limit - grants.length);",
     replace: "const some = runs.slice(0, 0);",
     tests: ["contract/erased-users"],
   },
   {
-    name: "blocked: a late file arrives",
+    name: "blocked: a file added later arrives",
     find: "...(yield* publishChange(message, now)),",
     replace: "...publishUpdate(message, now),",
     tests: ["http/sharing-rules"],
   },
   {
-    name: "blocked: a new name of a file arrives",
+    name: "blocked: a renamed file arrives",
     find: "...(yield* publishChange(message, at)),",
     replace: "...publishUpdate(message, at),",
     tests: ["http/sharing-rules"],
   },
   {
-    name: "blocked: the contact learns of reads",
+    name: "blocked: the contact sees read positions",
     find: "hidePresence(ownerId, usernameKey),",
     replace: "showPresence(ownerId, usernameKey),",
     tests: ["acceptance/conversations"],
   },
   {
-    name: "carried: a move leaves out what is withheld",
+    name: "move: withheld messages are not copied",
     find: 'table("withheld", ["user_id", "conversation_id", "from_id"], ["to_id"]),',
     replace: "",
     tests: ["contract/tables"],

@@ -1,46 +1,46 @@
-// Files: what they are called and said to be, how they are served, the links to them, and that they are there.
+// Files: their names and types, how they are served, their links, and that they are durable.
 import type { Mutant } from "./mutant.ts";
 
 export const files: readonly Mutant[] = [
   {
-    name: "no sandbox",
+    name: "files have no sandbox policy",
     find: "[/^/, \"default-src 'none'; sandbox\"]",
     replace: "[/^/, \"default-src 'none'\"]",
     tests: ["acceptance/files"],
   },
   {
-    name: "show files of all types in the browser",
+    name: "files of all types are shown in the browser",
     find: "!download && INLINE.test(fileType)",
     replace: "!download",
     tests: ["acceptance/files"],
   },
   {
-    name: "without its scanner the server lets files pass",
+    name: "without its scanner the server accepts files",
     find: "if (this.settings.passUnscanned)",
     replace: "",
     tests: ["http/scans"],
   },
   {
-    name: "HTML is a type to be served",
+    name: "HTML is served as HTML",
     find: "/html|[/+-]xml|",
     replace: "/[/+-]xml|",
     tests: ["acceptance/attachment-types"],
   },
   {
-    name: "ask the disk for a file of the name that a client gave",
+    name: "the server accesses a path that a client named",
     find: 'mime ??= (await loaded(import("mime"))).default;',
     replace:
       'await (await import("node:fs/promises")).access(filename).catch(() => {}); mime ??= (await loaded(import("mime"))).default;',
     tests: ["attacks/paths"],
   },
   {
-    name: "a link has no end",
+    name: "a link never expires",
     find: "if (left <= 0 || left > MAX_SECONDS_LEFT) return false;",
     replace: "",
     tests: ["unit/links"],
   },
   {
-    name: "a link takes no signature",
+    name: "a link needs no signature",
     find: "if (![...secrets, ...old].some((secret) => equal(hmac(secret, text), signature))) return false;",
     replace: "if (!Array.isArray(old)) return false;",
     tests: ["unit/links"],
@@ -76,7 +76,7 @@ export const files: readonly Mutant[] = [
     tests: ["faults/sync-order"],
   },
   {
-    name: "writes go on after an error of a sync",
+    name: "writes continue after a failed sync",
     find: 'if ((error as NodeJS.ErrnoException).code === "EIO") fuse.blow(error);',
     replace: "if (fuse === null) throw error;",
     tests: ["faults/sync-error"],
@@ -95,7 +95,7 @@ export const files: readonly Mutant[] = [
     tests: ["faults/sync-order"],
   },
   {
-    name: "a file that was refused stays in the store",
+    name: "a refused file stays in the store",
     find: "if (!this.#isDone) await this.#discard();",
     replace: "",
     tests: ["attacks/multipart"],

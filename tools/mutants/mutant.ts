@@ -3,18 +3,20 @@ import { join } from "node:path";
 
 /** The service with one defence removed, and the tests that must fail without it. */
 export interface Mutant {
-  /** What it does. */
+  /** The faulty behavior. */
   name: string;
-  /** Code that `src` contains exactly once, in any file and any layout. */
+  /** Code that occurs exactly once in `src`, in any file and any layout. */
   find: string;
   replace: string;
-  /** Folder and name of each test file, in any subject. As few and as quick as will do: each must fail. */
+  /**
+   * Folder and name of each test file, in any subject. The fewest and fastest that catch the mutant: each must fail.
+   */
   tests: readonly string[];
 }
 
 const squeeze = (text: string) => text.replaceAll(/\s+/g, "");
 
-/** The sources below this folder, with and without their layout. */
+/** Returns the sources in this folder, with and without their layout. */
 export function readSources(root: string): Map<string, { text: string; code: string }> {
   const paths = globSync("src/**/*.ts", { cwd: root }).map((file) => join(root, file));
   return new Map(
@@ -25,7 +27,7 @@ export function readSources(root: string): Map<string, { text: string; code: str
   );
 }
 
-/** Returns the one file that contains the mutant's code, before and after the change. */
+/** Finds the one file that contains the mutant's code. Returns it before and after the change. */
 export function locate(sources: ReturnType<typeof readSources>, { name, find, replace }: Mutant) {
   const wanted = squeeze(find);
   const holders = [...sources].filter(([, { code }]) => code.includes(wanted));
@@ -39,7 +41,7 @@ export function locate(sources: ReturnType<typeof readSources>, { name, find, re
   return { path, text, mutated: text.slice(0, start) + replace + text.slice(last + 1) };
 }
 
-/** Returns the test file of that folder and name. */
+/** Returns the path of the test file of that folder and name. */
 export function locateTest(root: string, test: string): string {
   const [folder, name] = test.split("/");
   const found = globSync(`test/${folder}/**/${name}{,.all}.test.ts`, { cwd: root });

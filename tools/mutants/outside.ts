@@ -1,34 +1,34 @@
-// What is asked of other servers, and told to them: webhooks, and tokens of an identity provider.
+// Requests to other servers: webhooks, and the keys of an identity provider.
 import type { Mutant } from "./mutant.ts";
 
 export const outside: readonly Mutant[] = [
   {
-    name: "follow redirects of a webhook",
+    name: "redirects of webhooks are followed",
     find: "answer = toAnswer(response); let bytes = 0;",
     replace:
       "answer = toAnswer(response); const { location } = response.headers; if (location) return resolve(post({ ...what, url: location })); let bytes = 0;",
     tests: ["http/webhooks-retries", "http/push-retries"],
   },
   {
-    name: "look at no address when it is connected to",
+    name: "addresses are not checked at the connection",
     find: "...(resolver && { lookup: publicLookup(resolver) }),",
     replace: "",
     tests: ["http/webhooks-ssrf"],
   },
   {
-    name: "a name that has one public address may lead anywhere",
+    name: "a name with one public address may also have private ones",
     find: "if (addresses.every(",
     replace: "if (addresses.some(",
     tests: ["http/webhooks-ssrf"],
   },
   {
-    name: "read an answer without end",
+    name: "an endless answer is read",
     find: "if (bytes > MAX_ANSWER_BYTES) request.destroy();",
     replace: "",
     tests: ["http/webhooks-retries"],
   },
   {
-    name: "private networks are public",
+    name: "private networks count as public",
     find: 'if (address.range() !== "unicast") return false;',
     replace:
       'if (address.range() === "private") return true; if (address.range() !== "unicast") return false;',
@@ -41,7 +41,7 @@ export const outside: readonly Mutant[] = [
     tests: ["http/webhooks"],
   },
   {
-    name: "an old secret signs for ever",
+    name: "an old secret signs forever",
     find: "hook.old_secret !== null && hook.old_until! > now",
     replace: "hook.old_secret !== null",
     tests: ["http/webhooks"],
@@ -53,37 +53,37 @@ export const outside: readonly Mutant[] = [
     tests: ["http/webhooks"],
   },
   {
-    name: "anybody makes a webhook of all users",
+    name: "everybody can create an all-users webhook",
     find: "if (fields.all_users) demandAdmin(caller, EVENTS_OF_ALL);",
     replace: "",
     tests: ["http/webhooks"],
   },
   {
-    name: "anybody lists the webhooks of all users",
+    name: "everybody can list the all-users webhooks",
     find: "if (all || user_id !== undefined) demandAdmin(",
     replace: "if (user_id !== undefined) demandAdmin(",
     tests: ["http/matrix", "http/webhooks-of-others"],
   },
   {
-    name: "an administrator redirects the events of a user",
+    name: "an administrator can redirect the events of a user",
     find: 'if (row.user_id !== caller.userId) throw new ParleyError("not_owner");',
     replace: "",
     tests: ["http/webhooks-of-others"],
   },
   {
-    name: "a signed token may have the scope admin",
+    name: "a signed token can have the scope admin",
     find: "named.filter((each) => DEFAULT_SCOPES.includes(each))",
     replace: "named",
     tests: ["http/jwt"],
   },
   {
-    name: "a token that the provider signed for another service",
+    name: "a signed token for another service is accepted",
     find: "audience, currentDate,",
     replace: "currentDate,",
     tests: ["http/jwt"],
   },
   {
-    name: "a token that is signed without a key",
+    name: "a signed token without a signature is accepted",
     find: "=> jwtVerify(token, by, options)",
     replace:
       '=> Promise.resolve({ payload: JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()), protectedHeader: { typ: "JWT" } })',

@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-/** What decodes the pictures of strangers, what keeps it in, and what is kept of it. */
+/** Decoding of untrusted pictures: its sandbox, its limits, and the previews that are kept. */
 export const previews: readonly Mutant[] = [
   {
     name: "previews: the process has all rights",
@@ -9,7 +9,7 @@ export const previews: readonly Mutant[] = [
     tests: ["previews/walls"],
   },
   {
-    name: "previews: the process knows the variables of the server",
+    name: "previews: the process has the server's environment variables",
     find: "env: {},",
     replace: "",
     tests: ["previews/walls"],

@@ -1,9 +1,9 @@
 import type { Mutant } from "./mutant.ts";
 
-/** Reactions: which there may be, who sees them, and when they go. */
+/** Reactions: which are allowed, who sees them, and when they are deleted. */
 export const reactions: readonly Mutant[] = [
   {
-    name: "a message takes a reaction of somebody who does not see it",
+    name: "a user who does not see a message can react to it",
     find: "WHERE m.id = ${messageId} AND ${sees(sql`m.id`)}`",
     replace: "WHERE m.id = ${messageId}`",
     tests: ["contract/reactions"],
@@ -15,13 +15,13 @@ export const reactions: readonly Mutant[] = [
     tests: ["contract/reactions", "acceptance/reactions"],
   },
   {
-    name: "reactions of blocked users are told",
+    name: "reactions of blocked users have events",
     find: "AND (s.user_id = found.user_id OR",
     replace: "AND (s.user_id = s.user_id OR",
     tests: ["contract/reactions"],
   },
   {
-    name: "an event shows a reaction to those who do not see the message any more",
+    name: "an event shows a reaction to users who no longer see the message",
     find: "return reader === undefined ? undefined : event.payload;",
     replace: "return event.payload;",
     tests: ["http/reactions"],

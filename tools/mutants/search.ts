@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-/** The search: what is in its index and when, and who finds what. */
+/** Search: what the index contains and when, and who finds what. */
 export const search: readonly Mutant[] = [
   {
     name: "search: words of an erased text stay in the index",
@@ -9,13 +9,13 @@ export const search: readonly Mutant[] = [
     tests: ["contract/search-index", "http/search"],
   },
   {
-    name: "search: it finds messages that the caller does not see",
+    name: "search: messages that the caller does not see are found",
     find: "sql`m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`",
     replace: "sql`m.id IN (${list(ids)})`",
     tests: ["http/search", "http/search-pages"],
   },
   {
-    name: "search: any conversation may be asked for",
+    name: "search: everybody can search every conversation",
     find: "if (id !== undefined && !(await findSeat(core.db, id, userId)))",
     replace: "if (id === userId && !(await findSeat(core.db, id, userId)))",
     tests: ["acceptance/search"],

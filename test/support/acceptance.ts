@@ -9,9 +9,9 @@ import { testDatabase } from "./engines/postgres.ts";
 
 const SUITE = globSync(fileURLToPath(new URL("../acceptance/**/*.test.ts", import.meta.url)));
 
-/** Runs the acceptance suite in a process of its own, against the server that `target` names, or one that it starts. */
+/** Runs the acceptance suite in a separate process, against the server that `target` names, or one that it starts. */
 export async function runAcceptance(t: TestContext, target: Record<string, string>): Promise<void> {
-  // Without the variable by which a run of tests knows that it is part of another, and without another server.
+  // Without the variable that marks a nested test run, and without the URL of another server.
   const { NODE_TEST_CONTEXT: _, PARLEY_TEST_URL: __, ...env } = process.env;
   const how = ["--test", "--test-isolation=none", "--test-reporter=spec"];
   const suite = spawn(process.execPath, [...how, ...SUITE], {

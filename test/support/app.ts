@@ -18,21 +18,21 @@ export interface TestApp {
   app: App;
   url: string;
   config: Config;
-  /** Makes a user with a token; names are made up. */
+  /** Creates a user with a random name and a token. */
   user(choice?: TokenChoice): Promise<TestUser>;
 }
 
-/** What servers and folders end with: a test, or all tests of a file. */
+/** When servers stop and folders are removed: after a test, or after all tests of a file. */
 export type Scope = Pick<TestContext, "after">;
 
-/** Hooks run in the order in which they were added, and a folder must not go before those who write to it. */
+/** Hooks run in the order in which they were added, so servers must be stopped before their folder is removed. */
 const running = new WeakMap<Scope, App[]>();
 
 async function stopAll(t: Scope): Promise<void> {
   await Promise.all((running.get(t) ?? []).map((app) => app.stop()));
 }
 
-/** Ends with the last test of the file that calls it while it loads. */
+/** Returns a scope that ends with the last test of the file. Call it while the file loads. */
 function fileScope(): Scope {
   const ends: (() => unknown)[] = [];
   after(async () => {
@@ -41,7 +41,7 @@ function fileScope(): Scope {
   return { after: (end) => void ends.push(end as () => unknown) };
 }
 
-/** Settings in a temporary folder that goes with the test, on any free port. */
+/** Returns settings with a temporary folder, which is removed after the test, and any free port. */
 export async function testConfig(t: Scope, limits: Partial<Limits> = {}): Promise<Config> {
   const folder = await mkdtemp(join(tmpdir(), "parley-test-"));
   t.after(async () => {
@@ -52,19 +52,19 @@ export async function testConfig(t: Scope, limits: Partial<Limits> = {}): Promis
     PARLEY_DATA: join(folder, "data"),
     PARLEY_PORT: "0",
     PARLEY_LOG_LEVEL: "silent",
-    // Most tests come faster than any client.
+    // Most tests send requests faster than any client.
     PARLEY_RATE_LIMIT: "0",
   });
-  // A server that ends an idle connection can meet the next request of a slow test on it.
+  // If the server closed idle connections, the next request of a slow test could fail.
   return { ...config, limits: { ...config.limits, keepAliveTimeoutMs: 900_000, ...limits } };
 }
 
-/** A folder for previews that goes with the others of the test. */
+/** Returns a folder for previews, which is removed after the test. */
 export function previewFolder({ dataFolder }: Config): string {
   return join(dirname(dataFolder), "previews");
 }
 
-/** The service as production builds it, listening, and stopped with the test. */
+/** Starts the service as in production, and stops it after the test. */
 export async function startApp(t: Scope, limits: Partial<Limits> = {}, parts: Parts = {}): Promise<TestApp> {
   return startOn(t, await testConfig(t, limits), parts);
 }
@@ -87,7 +87,7 @@ export async function startOn(t: Scope, config: Config, parts: Parts = {}): Prom
   };
 }
 
-/** Returns the one server of all tests of a file, which starts when a test first asks for it. */
+/** Returns the shared server of a file's tests, which starts when the first test asks for it. */
 export function sharedApp(limits: Partial<Limits> = {}, parts: Parts = {}): () => Promise<TestApp> {
   const scope = fileScope();
   let server: Promise<TestApp> | undefined;
@@ -97,7 +97,7 @@ export function sharedApp(limits: Partial<Limits> = {}, parts: Parts = {}): () =
   };
 }
 
-/** Uploads a file by a form with these further fields. */
+/** Uploads a file by a form with these additional fields. */
 export async function upload(
   url: string,
   user: TestUser,

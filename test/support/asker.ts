@@ -2,7 +2,7 @@ import type { TestApp, TestUser } from "./app.ts";
 
 export type Json = Record<string, unknown>;
 
-/** Asks a server as one user, with a body of JSON, or of a form where it is a text. */
+/** Returns a function that sends requests as one user, with objects as JSON and strings as forms. */
 export function asker(server: Pick<TestApp, "url">, user: TestUser) {
   return async (
     method: string,

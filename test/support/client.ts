@@ -1,7 +1,7 @@
-// A small client over real sockets, quick enough to keep 64 connections busy.
+// A small HTTP client, fast enough to keep 64 connections busy.
 import { Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from "node:http";
 
-/** A hang is a failure, too: longer than this nothing may take. */
+/** A request that takes longer has failed. */
 const TIMEOUT_MS = 20_000;
 
 export interface Answer {
@@ -21,7 +21,7 @@ export class Client {
     this.#token = token;
   }
 
-  /** Rejects where the connection ends, or is silent for too long, before the answer is whole. */
+  /** Rejects if the connection closes or is idle for too long before the answer is complete. */
   send(method: string, path: string, body?: Buffer, headers: OutgoingHttpHeaders = {}): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const sent = request(

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { CommandLine } from "./command.ts";
 
-/** What the server has acknowledged: ids of contacts, of messages with their text, and of attachments with their SHA-256. */
+/** Acknowledged writes: ids of contacts, messages with their text, and attachments with their SHA-256. */
 export interface Acknowledged {
   contacts: Set<string>;
   messages: Map<string, string>;
@@ -21,7 +21,7 @@ export const nothing = (): Acknowledged => ({
   deleted: new Set(),
 });
 
-/** Writes until the server is gone or it is told to stop, and notes only what was acknowledged. */
+/** Writes until the server or the caller stops, and records only acknowledged writes. */
 export async function write(
   command: CommandLine,
   headers: Record<string, string>,
@@ -46,7 +46,7 @@ export async function write(
       if (sent.status !== 201) continue;
       const { id } = (await sent.json()) as { id: string };
       if (Math.random() < 0.3) {
-        // Until it is answered nobody knows whether it is there: it is neither expected nor forbidden.
+        // Without an answer the delete may have happened or not, so the file is neither expected nor forbidden.
         const gone = await fetch(`${command.url}/v1/attachments/${id}`, { method: "DELETE", headers });
         if (gone.status === 204) known.deleted.add(id);
       } else known.files.set(id, sha256(bytes));
@@ -62,7 +62,7 @@ export interface Stored {
   key: string;
 }
 
-/** Uploads a file of 100,000 bytes and tells where its bytes lie. */
+/** Uploads a file of 100,000 bytes, and returns the path where the server stored it. */
 export async function send(command: CommandLine, token: string, filename: string): Promise<Stored> {
   const form = new FormData();
   form.set("file", new File([Buffer.alloc(100_000, filename)], filename));
@@ -77,7 +77,7 @@ export async function send(command: CommandLine, token: string, filename: string
   return { id, key, path: join(command.env.PARLEY_DATA!, "blobs", key.slice(0, 2), key) };
 }
 
-/** As a disk does that decays. */
+/** Flips a bit, like a failing disk. */
 export async function flipBit(path: string): Promise<void> {
   const bytes = await readFile(path);
   bytes[50_000]! ^= 1;

@@ -17,16 +17,16 @@ export interface Ended {
   stderr: string;
 }
 
-/** The command line on a temporary data folder, as its users start it. */
+/** The command line on a temporary data folder, as users start it. */
 export interface CommandLine {
   env: Record<string, string>;
   url: string;
-  /** Runs a command to its end. */
+  /** Runs a command and waits for its end. */
   run(...args: string[]): Promise<Ended>;
   /** Starts a command. */
   start(...args: string[]): ChildProcess;
   /**
-   * Starts the server and resolves once it listens. It is stopped with the test. `under` is a command that becomes it,
+   * Starts the server and resolves once it listens. It is stopped after the test. `under` is a command that starts it,
    * such as `prlimit --nofile=60`.
    */
   serve(...under: string[]): Promise<Served>;
@@ -34,10 +34,10 @@ export interface CommandLine {
 
 export interface Served {
   process: ChildProcess;
-  /** What it has printed so far. */
+  /** The output so far. */
   stdout(): string;
   stderr(): string;
-  /** Sends SIGTERM and resolves with how it ended. */
+  /** Sends SIGTERM and resolves once the process has ended. */
   stop(): Promise<number | null>;
 }
 
@@ -48,7 +48,7 @@ export async function commandLine(
   const folder = await mkdtemp(join(tmpdir(), "parley-command-"));
   const served: (() => Promise<unknown>)[] = [];
   t.after(async () => {
-    // A server would write into a folder that is being removed.
+    // A running server would write to a folder that is being removed.
     await Promise.all(served.map((end) => end()));
     await rm(folder, { recursive: true, force: true });
   });
@@ -75,14 +75,14 @@ function start(args: string[], env: Record<string, string>, under: string[] = []
   return spawn(command!, rest, { env, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** How a process ends, and all that it has printed. */
+/** Resolves with the exit code, the signal and the output of a process. */
 export async function ended(child: ChildProcess): Promise<Ended> {
   const [stdout, stderr] = [collect(child.stdout!), collect(child.stderr!)];
   const [code] = await once(child, "close");
   return { code, stdout: stdout(), stderr: stderr() };
 }
 
-/** Adds to `served` how the server is ended. */
+/** Starts the server, and adds to `served` a function that stops it. */
 async function serve(
   served: (() => Promise<unknown>)[],
   env: Record<string, string>,
@@ -114,7 +114,7 @@ function collect(stream: NodeJS.ReadableStream): () => string {
   return () => text;
 }
 
-/** One that is free now. Of those that no system gives to outgoing connections, of which other tests make thousands. */
+/** Returns a free port. Outgoing connections, of which other tests open thousands, never use this range. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(randomInt(10_000, 30_000), "127.0.0.1");
   try {
@@ -128,12 +128,12 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** The token that the first start of a server printed. */
+/** Returns the token that the first start of a server printed. */
 export function tokenOf(server: Served): string {
   return /export PARLEY_TOKEN=(\S+)/.exec(server.stdout())![1]!;
 }
 
-/** Returns the key that devices subscribe to at the command's server. */
+/** Returns the server's public key for push subscriptions. */
 export async function pushKeyOf({ url }: CommandLine, headers: Record<string, string>): Promise<string> {
   const me = (await (await fetch(`${url}/v1/me`, { headers })).json()) as { push_public_key: string };
   assert.match(me.push_public_key, /^B[\w-]{86}$/);

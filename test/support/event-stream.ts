@@ -13,20 +13,20 @@ export interface TestEvent {
   payload: Record<string, unknown>;
 }
 
-/** A stream of events as a client reads it. */
+/** A client's stream of events. */
 export interface Stream {
-  /** What has come so far. */
+  /** The events so far. */
   events: TestEvent[];
-  /** Resolves once so many have come. */
+  /** Resolves once there are this many events. */
   wait(count: number): Promise<TestEvent[]>;
-  /** Resolves once the server has ended it. */
+  /** Resolves once the server has closed the stream. */
   ended: Promise<void>;
   close(): void;
 }
 
 const WAIT_MS = 60_000;
 
-/** Listens as a user, after an event if one is given. */
+/** Opens a stream as a user, after an event if one is given. */
 export async function listen(
   t: TestContext,
   server: Pick<TestApp, "url">,
@@ -71,13 +71,13 @@ export async function listen(
   };
 }
 
-/** A stream that is read only when the test does. */
+/** Opens a stream that is read only on request of the test. */
 export async function openStream({ url }: Pick<TestApp, "url">, user: TestUser, query = "") {
   const socket = await beginRequest(url, `GET /v1/events${query}`, user, { accept: "text/event-stream" });
   return socket.pause();
 }
 
-/** A page of events. */
+/** Returns a page of events. */
 export async function eventPage(
   server: Pick<TestApp, "url">,
   user: Pick<TestUser, "headers">,
@@ -88,7 +88,7 @@ export async function eventPage(
   return (await answer.json()) as { has_more: boolean; data: TestEvent[] };
 }
 
-/** All of the user's events by their pages, in the order in which they happened. */
+/** Reads all of the user's events page by page, oldest first. */
 export async function allEvents(
   server: Pick<TestApp, "url">,
   user: Pick<TestUser, "headers">,

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../src/config/settings.ts";
 
-/** Paths of all files below `blobs/` and `tmp/` of a data folder: what the store holds. */
+/** Returns the paths of all files in `blobs/` and `tmp/` of a data folder, which are all files of the store. */
 export async function storedFiles(config: Pick<Config, "dataFolder">): Promise<string[]> {
   const found: string[] = [];
   for (const folder of ["blobs", "tmp"]) {
@@ -14,7 +14,7 @@ export async function storedFiles(config: Pick<Config, "dataFolder">): Promise<s
   return found.sort();
 }
 
-/** Waits until a condition holds, for a minute, because machines can be busy; false if it did not. */
+/** Waits until a condition holds. Returns false after a minute, which is long enough for a busy machine. */
 export async function eventually(condition: () => Promise<boolean>): Promise<boolean> {
   const end = performance.now() + 60_000;
   while (!(await condition())) {

@@ -1,4 +1,4 @@
-// Groups with all that their tables hold, and what each of their users sees of them.
+// Groups with rows in every table of groups, and what each of their users sees.
 import assert from "node:assert/strict";
 import type { TestUser } from "./app.ts";
 import { eventually } from "./files-on-disk.ts";
@@ -11,9 +11,9 @@ interface Group {
 
 export interface Grouped {
   people: Record<"ann" | "bob" | "cat" | "dan" | "eve", Person>;
-  /** What new members see of it begins with their joining. */
+  /** New members see only messages sent after they joined. */
   recent: Group;
-  /** New members see all of it. Dan is invited. */
+  /** New members see all messages. Dan is invited. */
   whole: Group;
 }
 
@@ -30,8 +30,8 @@ async function newPerson(server: Place, admin: TestUser, name: string): Promise<
 }
 
 /**
- * Makes two groups. There are members of both roles, one who was removed and one who came back, invitations that are
- * open, declined, of two inviters and of nobody, messages of the system, files, and messages that a block withholds.
+ * Creates two groups, with members of both roles, one removed member and one who came back, system messages, files, and
+ * messages that a block withholds. Invitations are open, declined, by two inviters, and to a name without a user.
  */
 export async function fillGroups(server: Place, admin: TestUser): Promise<Grouped> {
   const [ann, bob, cat, dan, eve] = [
@@ -79,7 +79,7 @@ export async function fillGroups(server: Place, admin: TestUser): Promise<Groupe
   }
   await join(cat, whole);
   await post(ann, `/${whole.id}/members`, { username: "dan" });
-  // Their grants are written after the answers.
+  // Grants of the joined members are written after the answer.
   const counts = async () =>
     (await Promise.all([ann, bob, cat, dan].map((who) => filesOf(server, who)))).map(({ length }) => length);
   const isSettled = async () => (await counts()).join() === "3,3,1,0";
@@ -87,7 +87,7 @@ export async function fillGroups(server: Place, admin: TestUser): Promise<Groupe
   return { people: { ann, bob, cat, dan, eve }, recent, whole };
 }
 
-/** Returns all that the users see of their groups; without links, which are signed anew. */
+/** Returns everything that the users see of their groups, without links, which are signed anew. */
 export async function groupsOf(server: Place, { people }: Grouped): Promise<unknown> {
   const seen = Object.values(people).map(async (who) => {
     const list = async <T = unknown>(path: string) =>
@@ -111,7 +111,7 @@ export async function groupsOf(server: Place, { people }: Grouped): Promise<unkn
   );
 }
 
-/** Fails unless the groups go on as before: invitations hold or stay declined, and history is what it was. */
+/** Asserts that the groups still work: invitations are open or declined as before, and history is unchanged. */
 export async function assertGroupsGoOn(server: Place, { people, recent, whole }: Grouped): Promise<void> {
   const { ann, dan, eve } = people;
   const invite = send(server, ann, "POST", `/v1/groups/${recent.id}/members`, { username: "eve" });

@@ -1,4 +1,4 @@
-// Webhooks, as their tests make them and look at what was sent.
+// Creates webhooks and inspects their deliveries.
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import type { TestApp, TestUser } from "./app.ts";
@@ -6,11 +6,11 @@ import { asker, type Json } from "./asker.ts";
 import { eventually } from "./files-on-disk.ts";
 import type { Received, Receiver } from "./receiver.ts";
 
-/** For receivers on this machine. */
+/** Allows receivers on this machine. */
 export const LIMITS = { webhooksAllowPrivate: true };
 export const DAY_MS = 24 * 3600 * 1000;
 
-/** Verifies the signature with the package that receivers use, which also checks the time unless `isOld`. */
+/** Verifies the signature with the library that receivers use, which also checks the time unless `isOld`. */
 export function verify(secret: unknown, { headers, body }: Received, isOld = false): void {
   const webhook = new Webhook(String(secret));
   if (!isOld) return void webhook.verify(body, headers as Record<string, string>);
@@ -29,7 +29,7 @@ export async function deliveries(server: TestApp, user: TestUser, { id }: Json):
   return body.data as Json[];
 }
 
-/** Waits until the newest delivery of the webhook is as described; returns it. */
+/** Waits until the newest delivery of the webhook has these fields, and returns it. */
 export async function newest(server: TestApp, user: TestUser, webhook: Json, expected: Json): Promise<Json> {
   let found: Json = {};
   const is = async () => {

@@ -1,4 +1,4 @@
-// The rules of this house, as functions over the sources, so that small examples can break them too.
+// The rules between files, as functions of their sources, so that small examples can break them, too.
 import { posix } from "node:path";
 import { parseSync } from "vite";
 import { walkSyntax } from "./syntax.ts";
@@ -9,7 +9,7 @@ interface Node {
   [key: string]: unknown;
 }
 
-// A "url" is a file that is started elsewhere, as `new URL("../worker.ts", import.meta.url)`, not loaded here.
+// A "url" import starts a file elsewhere, as `new URL("../worker.ts", import.meta.url)`, and does not load it.
 type How = "static" | "dynamic" | "url";
 type Import = { to: string; how: How; typeOnly: boolean; at: number };
 type Module = { path: string; text: string; ast: Node; comments: Node[]; imports: Import[] };
@@ -17,8 +17,8 @@ type Known = ReadonlyMap<string, Module>;
 type Finding = [at: number, what: string];
 export type Rule = (modules: Module[]) => string[];
 
-// A room is a folder with all that is in it, but for folders that are rooms of their own. "type:config" allows the types of
-// config alone.
+// A room is a folder with its contents, except for nested folders that are rooms themselves. "type:config" allows only
+// the types of config.
 const MAY_IMPORT: Record<string, string> = {
   main: "cli errors util",
   cli: "config app accounts engines core db db/queries db/engines/sqlite blobs client errors util",
@@ -58,13 +58,13 @@ const SRC_BUT_CLOCKS = /^src\/(?!main\.ts$|app\.ts$|cli\/|util\/clock\.ts$)/;
 
 const has = (words: string | undefined, word: string) => words?.split(" ").includes(word) === true;
 const ROOMS = Object.keys(MAY_IMPORT).sort((one, other) => other.length - one.length);
-// The first folder for what is in no room.
+// A file outside of all rooms belongs to its top folder.
 function roomOf(path: string): string {
   const inside = path.replace(SRC, "").replace(/\.ts$/, "");
   return ROOMS.find((room) => `${inside}/`.startsWith(`${room}/`)) ?? inside.split("/")[0]!;
 }
 
-// "process.env" for `process.env`, `process?.["env"]` and `globalThis.process.env` alike.
+// Returns "process.env" for `process.env`, `process?.["env"]` and `globalThis.process.env`.
 function dotted(node: Node | null | undefined): string {
   if (node?.type === "Identifier") return node.name as string;
   if (node?.type !== "MemberExpression") return "";
@@ -74,7 +74,7 @@ function dotted(node: Node | null | undefined): string {
   return `${dotted(node.object as Node)}.${key}`.replace(/^globalThis\./, "");
 }
 
-// The literal by which a node names another file.
+// Returns the literal by which a node names another file.
 function importedBy(node: Node): { literal: Node; how: How } | undefined {
   const [first, second] = (node.arguments ?? []) as Node[];
   if (/^(Import|ExportNamed|ExportAll)Declaration$/.test(node.type) && node.source)
@@ -139,7 +139,7 @@ export const directions = rule(SHIPPED, function* ({ path, imports }) {
   }
 });
 
-/** The subjects of a layer, lowest first: each may import those before it. */
+/** The subjects of a layer, lowest first. Each may import the ones before it. */
 export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
   "src/db/queries":
     "visibility search events record webhooks storage people messages files groups upkeep".split(" "),
@@ -173,7 +173,7 @@ export const subjects = rule(SRC, function* ({ path, imports }) {
 
 const BY_SUBJECT = /^(src\/http\/routes|test\/(?:acceptance|contract|http))\/([^/]+)\//;
 
-/** Holds that the other layers, and the tests, call their folders what the subjects are called. */
+/** Requires that the folders of the other layers, and of tests, have the names of subjects. */
 export const subjectNames = rule(BY_SUBJECT, function* ({ path }) {
   const [, layer, name] = BY_SUBJECT.exec(path)!;
   if (!Object.values(SUBJECTS).some((names) => names.includes(name!)))
@@ -188,7 +188,8 @@ export const packages = rule(SRC, function* ({ path, imports }) {
   }
 });
 
-// What Node alone has. Browsers load all else of the client, which is published without dependencies.
+// The only file of the client that uses Node's modules. Browsers load the others, and the client is published without
+// dependencies.
 const NODE_FILES = "client/src/node-files.ts";
 
 export const clientAlone = rule(CLIENT, function* ({ path, imports }) {
@@ -199,7 +200,7 @@ export const clientAlone = rule(CLIENT, function* ({ path, imports }) {
   }
 });
 
-// The shortest way along imports from a file to a goal, both included.
+// Returns the shortest path of imports from a file to a goal, both included.
 function trail(known: Known, from: string, isGoal: (path: string) => boolean): string[] | undefined {
   const seen = new Set<string>();
   const trails = [[from]];
@@ -212,7 +213,7 @@ function trail(known: Known, from: string, isGoal: (path: string) => boolean): s
   }
 }
 
-// The acceptance suite runs against any server, so neither it nor a helper of its may load a source.
+// The acceptance suite runs against any server, so neither it nor its helpers may load the sources.
 export const blackBox = rule(/^test\/acceptance\//, function* ({ imports }, known) {
   for (const { to, at } of imports) {
     const found = trail(known, to, (path) => SRC.test(path));
@@ -220,7 +221,7 @@ export const blackBox = rule(/^test\/acceptance\//, function* ({ imports }, know
   }
 });
 
-// Every `a.b` of a module, also when it is taken apart by `const { b } = a` or imported by name.
+// Yields every `a.b` of a module, also from `const { b } = a` or a named import.
 function* members({ ast }: Module): Iterable<{ name: string; at: number }> {
   const found: { name: string; at: number }[] = [];
   walkSyntax(ast, (node) => {
@@ -253,7 +254,7 @@ export const clockReaders = rule(SRC_BUT_CLOCKS, function* (module) {
   }
 });
 
-// Time and chance that are read while a module loads can neither be set by a test nor be renewed.
+// A test cannot set time and randomness that a module reads while it loads.
 export const loadTimeCalls = rule(SHIPPED, ({ ast }) => {
   const found: Finding[] = [];
   walkSyntax(ast, (node, [parent]) => {
@@ -277,7 +278,7 @@ export const leftNotes = rule(/./, function* ({ text, comments }) {
   }
 });
 
-/** What a file declares outside of functions. */
+/** Yields the declarations of a file outside of functions. */
 function* declarationsOf({ ast }: Module): Generator<{ name: string; isExported: boolean; at: number }> {
   for (const statement of ast.body as Node[]) {
     const isExported = statement.type === "ExportNamedDeclaration";

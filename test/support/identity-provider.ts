@@ -14,15 +14,15 @@ export interface SigningKey {
   publicKey: KeyObject;
 }
 
-/** A real server of a key set, whose keys and manners a test changes. */
+/** A server with a key set, whose keys and answers a test can change. */
 export interface Provider {
   settings: JwtSettings;
   keys: SigningKey[];
-  /** How often the key set was asked for. */
+  /** The number of requests for the key set. */
   asked: number;
-  /** In place of the key set. */
+  /** Answers in place of the key set. */
   answer: RequestListener | undefined;
-  /** From now on nobody listens. */
+  /** Stops listening. */
   close(): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ function publicJwk({ kid, alg, publicKey }: SigningKey): object {
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** What is signed: header and claims. */
+/** Returns the part of a token that is signed: header and claims. */
 export function unsigned(header: object, claims: object): string {
   return `${part(header)}.${part(claims)}`;
 }

@@ -2,21 +2,24 @@ import type { TokenChoice } from "../../src/core/people/tokens.ts";
 import type { TestUser } from "./app.ts";
 import { asker } from "./asker.ts";
 
-/** A server in another process, which several test files ask: PARLEY_TEST_SERVER has its `url`, a `token` for everything and its `folder`. */
+/**
+ * A server in another process that several test files share. PARLEY_TEST_SERVER has its `url`, its `folder` and a
+ * `token` with all scopes.
+ */
 export interface Joined {
   url: string;
   folder: string;
-  /** Makes a user; scopes as a token has them. */
+  /** Creates a user; `scopes` are those of the token. */
   user(choice?: Pick<TokenChoice, "scopes">): Promise<TestUser>;
 }
 
-/** Undefined where each test is to start its own. */
+/** Returns the shared server, or undefined if each test starts one. */
 export function joinedServer(): Joined | undefined {
   const { PARLEY_TEST_SERVER: where } = process.env;
   return where === undefined ? undefined : join(where);
 }
 
-/** `where` is JSON, as PARLEY_TEST_SERVER has it. */
+/** `where` is JSON in the form of PARLEY_TEST_SERVER. */
 export function join(where: string): Joined {
   const { url, token, folder } = JSON.parse(where) as Record<string, string>;
   const admin = { id: "", token: token!, headers: { authorization: `Bearer ${token}` } };

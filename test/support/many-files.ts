@@ -1,11 +1,11 @@
-// More files than a test can upload.
+// Adds more files than a test can upload.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { TestApp } from "./app.ts";
 
 /**
- * Gives the user so many copies of a file, under other names. `start`, of four characters, begins their ids: they sort as it
- * does.
+ * Gives the user this many copies of a file under other names. Their ids begin with `start`, of four characters, which
+ * decides where they sort.
  */
 export function addFiles(server: TestApp, userId: string, id: string, start: string, count: number): void {
   using db = new DatabaseSync(join(server.config.dataFolder, "parley.db"));

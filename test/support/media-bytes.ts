@@ -1,4 +1,4 @@
-// Films and sounds as Chromium's MediaRecorder writes them.
+// Films and sounds that Chromium's MediaRecorder wrote.
 
 const decoded = (...lines: string[]) => Buffer.from(lines.join(""), "base64");
 
@@ -14,7 +14,7 @@ export const FILM = decoded(
   "Hlf0DABBDgD+8LA3/ziX/0C/8Beh4jDOsHWhmKaW7oEBpZGxAQAqEcAAGAAYWC/0AAhwAPuCAS0cU7trjbuLs4EAt4b3gQHxgdQ=",
 );
 
-/** WebM with an audio track alone (Opus), 0.2 seconds of silence. */
+/** WebM with only an audio track (Opus), 0.2 seconds of silence. */
 export const SOUND = decoded(
   "GkXfo59ChoEBQveBAULygQRC84EIQoKEd2VibUKHgQRChYECGFOAZwEAAAAAAAFdEU2bdLlNu4tTq4QVSalmU6yBbk27i1OrhBZUrmtTrIGTTbuLU6uE",
   "H0O2dVOsgddNu4xTq4QcU7trU6yCAUvsrgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAVSalmoCrXsYMPQkBEiYRD",
@@ -47,7 +47,7 @@ export const MP4_FILM = decoded(
   "BLAAAAABAAAAAQAAAAEAAAAQbWZybwAAAAAAAABM",
 );
 
-/** MP4 with an audio track alone (Opus). */
+/** MP4 with only an audio track (Opus). */
 export const MP4_SOUND = decoded(
   "AAAAJGZ0eXBpc29tAAACAGlzb21pc282aXNvMnZwMDltcDQxAAACXW1vb3YAAAB4bXZoZAEAAAAAAAAA5y7gQQAAAADnLuBBAAAD6AAAAAAAAAEEAAEA",
   "AAEAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAIAAAG1dHJhawAA",

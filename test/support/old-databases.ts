@@ -21,16 +21,16 @@ export type Row = Record<string, string | number | Uint8Array | null>;
 export type Rows = (readonly [table: string, row: Row])[];
 
 const SOURCES = new URL("../../src/db/engines/", import.meta.url);
-/** What creates the first schema, and what brings each to the next version. */
+/** Returns the SQL of the first schema, followed by each migration. */
 const stepsOf = (engine: Engine): string[] => [
   readFileSync(new URL(`first-schemas/${engine}.sql`, import.meta.url), "utf8"),
   ...readSteps(new URL(`${engine}/before-0.1.0.sql`, SOURCES)),
   ...readMigrations(new URL(`${engine}/migrations/`, SOURCES)).slice(1),
 ];
 const STEPS: Record<Engine, string[]> = { sqlite: stepsOf("sqlite"), postgres: stepsOf("postgres") };
-/** The last version of PostgreSQL whose releases do not notice a newer schema while they run. */
+/** The last schema version of PostgreSQL whose releases do not detect a newer schema while they run. */
 export const UNGUARDED = 16;
-/** All versions, up to that of this release. */
+/** Returns all schema versions, up to the current one. */
 export const versionsOf = (engine: Engine) => STEPS[engine].map((_, i) => i + 1);
 
 export function makeOldSqlite(path: string, version: number, rows: Rows): void {
@@ -58,7 +58,7 @@ export async function makeOldPostgres(url: string, version: number, rows: Rows):
   }
   await client.query(`INSERT INTO schema_version (version) VALUES (${version})`);
   if (version > UNGUARDED) {
-    // Each of these releases has its own table; the first of them runs beside releases that share one.
+    // Each of these releases has its own table. The first one runs beside releases that share a table.
     const isFirst = version === UNGUARDED + 1;
     if (!isFirst) await client.query("DROP TABLE incarnation");
     await client.query(`CREATE UNLOGGED TABLE incarnation_${version}
@@ -69,7 +69,7 @@ export async function makeOldPostgres(url: string, version: number, rows: Rows):
   await client.end();
 }
 
-/** Settings whose database has an earlier schema. */
+/** Returns settings whose database has an earlier schema. */
 export async function oldConfig(
   t: TestContext,
   engine: Engine,
@@ -87,7 +87,7 @@ export async function oldConfig(
   return { ...config, databaseUrl, secrets: ["s".repeat(32)] };
 }
 
-/** Opens a database of an earlier schema, which brings it forward. */
+/** Opens a database of an earlier schema, which migrates it. */
 export async function openOld(
   t: TestContext,
   engine: Engine,
@@ -100,6 +100,6 @@ export async function openOld(
   return db;
 }
 
-/** The rows of an answer, without names of columns. */
+/** Returns rows without column names. */
 export const valuesOf = async (db: Database, statement: Statement) =>
   (await db.all(statement as Statement<object>)).map((row) => Object.values(row));

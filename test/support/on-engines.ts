@@ -1,4 +1,4 @@
-// Tests that run on both databases.
+// Runs tests on both databases.
 import { type TestContext, test } from "node:test";
 import type { Parts } from "../../src/app.ts";
 import type { Limits } from "../../src/config/limits.ts";
@@ -8,10 +8,10 @@ import { testDatabase } from "./engines/postgres.ts";
 
 export type Engine = "SQLite" | "PostgreSQL";
 export const ENGINES: readonly Engine[] = ["SQLite", "PostgreSQL"];
-/** Of nodes on one database. */
+/** The secrets that nodes on one database share. */
 export const SECRETS = ["s".repeat(32)];
 
-/** What a server on PostgreSQL has beside the rest of its settings. */
+/** Returns the additional settings of a server on PostgreSQL. */
 export async function postgresConfig(t: Scope): Promise<Pick<Config, "databaseUrl" | "secrets">> {
   return { databaseUrl: await testDatabase(t as TestContext), secrets: SECRETS };
 }
@@ -29,7 +29,7 @@ export async function startOnEngine(
 
 type Run = (server: TestApp, t: TestContext) => Promise<void>;
 
-/** Makes a test for each database, with a server that has these limits. */
+/** Runs a test on each database, with a server that has these limits. */
 export function onEachEngineWith(limits: Partial<Limits>, name: string, run: Run): void {
   for (const engine of ENGINES)
     test(`${name} (${engine})`, async (t) => run(await startOnEngine(t, engine, limits), t));

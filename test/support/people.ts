@@ -1,4 +1,4 @@
-// Users who have names, and what they ask of a server.
+// Users with names, and the requests that they send.
 import assert from "node:assert/strict";
 import { createToken } from "../../src/core/people/tokens.ts";
 import { createUser } from "../../src/core/people/users.ts";
@@ -15,7 +15,7 @@ export interface Person extends TestUser {
   name: string;
 }
 
-/** Where a test asks: one of several servers, maybe. */
+/** The server that a test uses, which may be one of several. */
 export type Place = Pick<TestApp, "url">;
 
 export async function person(server: TestApp, name: string): Promise<Person> {
@@ -26,7 +26,10 @@ export async function person(server: TestApp, name: string): Promise<Person> {
 
 let pairs = 0;
 
-/** Two users who have each other as contacts, of names that nobody else on the server has, and their conversation. */
+/**
+ * Creates two users who have each other as contacts. Returns them with their conversation; their names are unique on
+ * the server.
+ */
 export async function pair(server: TestApp) {
   const number = ++pairs;
   const [ann, bob] = [await person(server, `ann${number}`), await person(server, `bob${number}`)];
@@ -35,7 +38,7 @@ export async function pair(server: TestApp) {
   return { ann, bob, conversation, contact, back };
 }
 
-/** Ann, Bob and Cat in a group of Ann's, which the others have joined. */
+/** Creates Ann, Bob and Cat, and a group of Ann's that the others have joined. */
 export async function trio(server: TestApp, fields: object = {}) {
   const number = ++pairs;
   const [ann, bob, cat] = [
@@ -54,7 +57,7 @@ export async function trio(server: TestApp, fields: object = {}) {
   return { ann, bob, cat, id: made.id, conversation: made.conversation_id, group };
 }
 
-/** The answer has the status 204 and no body. */
+/** Asserts that the answer has the status 204 and no body. */
 export async function done(answering: Promise<Response>): Promise<void> {
   const answer = await answering;
   assert.equal(`${answer.status} ${await answer.text()}`, "204 ");
@@ -72,7 +75,7 @@ export async function send(
   return fetch(server.url + path, { method, headers, body: body ? JSON.stringify(body) : null });
 }
 
-/** The JSON of an answer of that status. */
+/** Asserts the status of an answer and returns its JSON. */
 export async function read<T>(answering: Promise<Response>, status: number): Promise<T> {
   const answer = await answering;
   const text = await answer.text();
@@ -80,7 +83,7 @@ export async function read<T>(answering: Promise<Response>, status: number): Pro
   return JSON.parse(text) as T;
 }
 
-/** The code of a problem of that status. */
+/** Asserts the status of a problem and returns its code. */
 export async function code(answering: Promise<Response>, status: number): Promise<string> {
   return (await read<{ code: string }>(answering, status)).code;
 }
@@ -121,7 +124,7 @@ export async function used(server: Place, who: TestUser): Promise<number> {
   return me.storage.used;
 }
 
-/** How many files the caller sees, at most 100. */
+/** Returns the files that the caller sees, at most 100. */
 export async function filesOf(server: Place, who: TestUser): Promise<{ id: string; filename: string }[]> {
   const path = "/v1/attachments?limit=100";
   return (await read<{ data: { id: string; filename: string }[] }>(send(server, who, "GET", path), 200)).data;

@@ -1,4 +1,4 @@
-// Parts of pictures, and ways to push the bytes of pictures.
+// Builds parts of pictures, and feeds the bytes of pictures in chunks.
 import { crc32, deflateSync } from "node:zlib";
 import fc from "fast-check";
 import { type PictureSize, PictureSizeReader } from "../../src/core/files/picture-size.ts";
@@ -9,7 +9,7 @@ export interface Picture {
   bytes: Buffer;
 }
 
-/** The bytes in chunks of these lengths, again and again. Each is overwritten when the next is asked for. */
+/** Yields the bytes in chunks of these lengths, repeated. Each chunk is overwritten by the next one. */
 function* chunksOf(bytes: Uint8Array, lengths: readonly number[]): Generator<Uint8Array> {
   for (let at = 0, index = 0; at < bytes.length; index++) {
     const chunk = Buffer.from(bytes.subarray(at, at + lengths[index % lengths.length]!));
@@ -27,7 +27,7 @@ export function sizeOf(bytes: Uint8Array, lengths: readonly number[] = WHOLE): P
   return reader.end();
 }
 
-/** Throws what the stripper throws. */
+/** Strips metadata. Throws the errors of the stripper. */
 export function stripped(bytes: Uint8Array, lengths: readonly number[] = WHOLE): Buffer {
   const stripper = new MetadataStripper();
   const output: Buffer[] = [];
@@ -35,7 +35,7 @@ export function stripped(bytes: Uint8Array, lengths: readonly number[] = WHOLE):
   return Buffer.concat([...output, ...stripper.end()]);
 }
 
-/** Lengths of chunks, from single bytes to more than a picture. */
+/** Generates lengths of chunks, from single bytes to more than a picture. */
 export const chunkLengths = fc.array(
   fc.oneof(fc.integer({ min: 1, max: 16 }), fc.integer({ min: 1, max: 5000 })),
   {
@@ -44,7 +44,7 @@ export const chunkLengths = fc.array(
   },
 );
 
-/** Bytes in which some are changed, removed, or there twice. */
+/** Generates pictures with some bytes changed, removed or repeated. */
 export function mutations(originals: readonly Picture[]): fc.Arbitrary<Buffer> {
   const edit = fc.record({
     at: fc.noBias(fc.nat(9999)).map((each) => each / 10_000),
@@ -57,7 +57,7 @@ export function mutations(originals: readonly Picture[]): fc.Arbitrary<Buffer> {
     .map(([{ bytes }, edits]) => {
       let mutated = Buffer.from(bytes);
       for (const { at, byte, kind, count } of edits) {
-        // Headers matter most.
+        // Changes in headers matter most.
         const from = Math.floor(at * (kind % 2 ? mutated.length : Math.min(mutated.length, 500)));
         const [before, cut, after] = [
           mutated.subarray(0, from),
@@ -80,7 +80,7 @@ export function pngChunk(type: string, data: Uint8Array = Buffer.alloc(0)): Buff
   return chunk;
 }
 
-/** `isBitmap`: of one bit a pixel, black or white. */
+/** `isBitmap` means one bit per pixel, black or white. */
 export function pngHeader(
   width: number,
   height: number,
@@ -93,15 +93,15 @@ export function pngHeader(
   return Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), pngChunk("IHDR", data)]);
 }
 
-/** `rows`: each has a byte for its filter before its pixels. */
+/** Each of `rows` begins with its filter byte. */
 export function png(header: Buffer, rows: Uint8Array): Buffer<ArrayBuffer> {
   return Buffer.concat([header, pngChunk("IDAT", deflateSync(rows)), pngChunk("IEND")]);
 }
 
-/** A bitmap whose pixels are all black: few bytes, however large it is. */
+/** Returns an all-black bitmap, which has few bytes at any size. */
 export function blackPng(width: number, height: number, isInterlaced = false): Buffer<ArrayBuffer> {
   const row = Math.ceil(width / 8) + 1;
-  // Seven passes have as many pixels, and up to two bytes for each row of each.
+  // The seven passes together have the same number of pixels, and up to two more bytes for each row of each pass.
   const rows = Buffer.alloc(height * (isInterlaced ? row + 14 : row));
   return png(pngHeader(width, height, { isBitmap: true, isInterlaced }), rows);
 }
@@ -114,7 +114,7 @@ export function jpegSegment(marker: number, data: string | Uint8Array = ""): Buf
 export const SOI = Buffer.from([0xff, 0xd8]);
 export const EOI = Buffer.from([0xff, 0xd9]);
 
-/** A frame header of this size. */
+/** Returns a frame header of this size. */
 export function jpegFrame(width: number, height: number, marker = 0xc0): Buffer {
   return jpegSegment(
     marker,

@@ -1,11 +1,11 @@
-// Pictures that sharp makes, some with metadata that must not get out, and what sharp says of pictures.
+// Pictures made by sharp, some with metadata that must not leak, and how sharp reads pictures.
 import sharp, { type Sharp } from "sharp";
 import type { PictureSize } from "../../src/core/files/picture-size.ts";
 import { type Picture, pngChunk, pngHeader } from "./picture-bytes.ts";
 
 const WIDTH = 37;
 const HEIGHT = 21;
-/** The seconds of the latitude, which are stored as a fraction. */
+/** The seconds of the latitude, which is stored as a fraction. */
 const SECONDS = [0x1267, 0x65];
 const XMP =
   '<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/" dc:format="Secret packet"/></rdf:RDF></x:xmpmeta><?xpacket end="w"?>';
@@ -15,7 +15,7 @@ const EXIF = {
   IFD3: { GPSLatitudeRef: "N", GPSLatitude: `48/1 8/1 ${SECONDS.join("/")}`, GPSLongitudeRef: "E" },
 };
 
-/** Which secrets are in these bytes. */
+/** Returns the secrets in these bytes. */
 export function secretsIn(bytes: Buffer): string[] {
   const fraction = (write: "writeUInt32LE" | "writeUInt32BE") => {
     const both = Buffer.alloc(8);
@@ -33,7 +33,7 @@ export function secretsIn(bytes: Buffer): string[] {
   return [...new Set(secrets.filter(([, bytesOf]) => bytes.includes(bytesOf)).map(([name]) => name))];
 }
 
-/** Colors that compress badly, so that all codes of a JPEG appear between its pixels. */
+/** Colors that compress badly, so that the data of a JPEG contains all codes. */
 function pixels(seed: number, channels: 3 | 4): Sharp {
   const bytes = Buffer.alloc(WIDTH * HEIGHT * channels);
   let state = seed;
@@ -54,7 +54,7 @@ function withSecrets(picture: Sharp, orientation?: number): Sharp {
   return turned.withExif(EXIF).withXmp(XMP).withIccProfile("p3");
 }
 
-/** A PNG with the XMP that sharp compresses as it is. */
+/** Returns a PNG with uncompressed XMP, which sharp would compress. */
 function withPacket(png: Buffer): Buffer {
   const packet = pngChunk("iTXt", Buffer.from(`XML:com.adobe.xmp\0\0\0\0\0${XMP}`));
   const at = pngHeader(1, 1).length;
@@ -72,7 +72,7 @@ const FORMATS: Record<string, (picture: Sharp) => Sharp> = {
   "lossless.webp": (picture) => picture.webp({ lossless: true }),
 };
 
-/** All formats, in all orientations, with secrets. Nothing in a GIF tells how to turn it. */
+/** Returns pictures of all formats and orientations, with secrets. A GIF has no orientation. */
 export async function picturesWithSecrets(): Promise<(Picture & { orientation: number })[]> {
   const made = Object.entries(FORMATS).flatMap(([name, format]) =>
     [undefined, 1, 2, 3, 4, 5, 6, 7, 8].map(async (orientation) => {
@@ -88,7 +88,7 @@ export async function picturesWithSecrets(): Promise<(Picture & { orientation: n
   return [...(await Promise.all(made)), { name: "animated.webp", bytes: animated, orientation: 6 }];
 }
 
-/** Without any metadata. */
+/** Returns the same without metadata. */
 export async function plainPictures(): Promise<Picture[]> {
   const made = Object.entries(FORMATS).map(async ([name, format]) => ({
     name,
@@ -103,7 +103,7 @@ export async function plainPictures(): Promise<Picture[]> {
   ];
 }
 
-/** What a picture decodes to: all its frames, not turned. */
+/** Decodes all frames of a picture, without applying its orientation. */
 export async function decoded(
   bytes: Buffer,
 ): Promise<{ pixels: Buffer; orientation: number; icc: Buffer | undefined }> {
@@ -112,7 +112,7 @@ export async function decoded(
   return { pixels: await picture.clone().raw().toBuffer(), orientation, icc };
 }
 
-/** The size that sharp reads. */
+/** Returns the size that sharp reads. */
 export async function sizeBySharp(bytes: Buffer): Promise<PictureSize> {
   const { autoOrient } = await sharp(bytes, { failOn: "none", unlimited: true }).metadata();
   return { width: autoOrient.width, height: autoOrient.height };

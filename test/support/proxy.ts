@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What becomes of a request: it passes, its answer is lost, it is answered here, or waits before it passes. */
+/** How the proxy treats a request: passes it on, loses its answer, answers it, or delays it. */
 export type Fate =
   | "pass"
   | "lose the answer"
@@ -14,15 +14,15 @@ export type Fate =
 
 export interface Between {
   url: string;
-  /** What came by, in this order, and when. */
+  /** Requests in the order of arrival, with their times. */
   seen: { method: string; path: string; key: string | undefined; at: number }[];
-  /** How many answers are on their way. */
+  /** Returns the number of requests without a complete answer. */
   underWay(): number;
-  /** Closes all connections as they are. */
+  /** Cuts all connections. */
   cut(): void;
 }
 
-/** Stands between a client and a server. `fateOf` is asked for each request, with what came before it in `seen`. */
+/** A proxy between a client and a server. `fateOf` is called for each request, with the earlier ones in `seen`. */
 export async function proxy(
   t: TestContext,
   target: string,
@@ -76,7 +76,7 @@ function pass(request: IncomingMessage, target: string): Promise<IncomingMessage
   });
 }
 
-/** Answers nothing, ever, to whoever connects. */
+/** Starts a server that accepts requests and never answers. */
 export async function silentServer(t: TestContext): Promise<string> {
   const server = createServer((_request: IncomingMessage, _response: ServerResponse) => {});
   server.listen(0, "127.0.0.1");

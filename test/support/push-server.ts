@@ -1,4 +1,4 @@
-// A push server, and the devices that it stands for: what comes is opened with their keys, as RFC 8188, 8291 and 8292 say.
+// A push server and its devices, which decrypt and verify pushes by RFC 8188, 8291 and 8292.
 import assert from "node:assert/strict";
 import { createDecipheriv, createECDH, createHmac, randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -12,20 +12,20 @@ import type { TestApp, TestUser } from "./app.ts";
 import { asker, type Json } from "./asker.ts";
 import { eventually } from "./files-on-disk.ts";
 
-/** A push as it came, and as its device reads it. */
+/** A push as it arrived, with its decrypted event. */
 export interface Push {
   path: string;
   headers: IncomingHttpHeaders;
-  /** Of the body. */
+  /** Of the encrypted body. */
   size: number;
   event: Json;
-  /** Of the token that identifies who sent it. */
+  /** Of the token that identifies the sender. */
   claims: JWTPayload;
-  /** The public key of the same. */
+  /** The public key that verifies that token. */
   key: string;
 }
 
-/** What a device subscribes with. */
+/** The fields with which a device subscribes. */
 export interface Device {
   endpoint: string;
   p256dh: string;
@@ -34,11 +34,11 @@ export interface Device {
 
 export interface PushServer {
   origin: string;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   pushed: Push[];
-  /** A new device; `path` is that of its endpoint. */
+  /** Creates a device; `path` is that of its endpoint. */
   device(path?: string): Device;
-  /** Resolves once so many have come. */
+  /** Resolves once this many have arrived. */
   wait(count: number): Promise<Push[]>;
 }
 
@@ -51,7 +51,7 @@ const hmac = (key: Uint8Array, ...parts: (string | Uint8Array)[]) => {
 };
 const ONE = Buffer.of(1);
 
-/** The keys of a device. */
+/** Returns the keys of a device. */
 class Keys {
   readonly #pair = createECDH("prime256v1");
   readonly #secret = randomBytes(16);
@@ -88,7 +88,7 @@ async function verify(authorization: string, origin: string): Promise<Pick<Push,
   assert.deepEqual([point.length, point[0]], [65, 4]);
   const [x, y] = [point.subarray(1, 33), point.subarray(33)].map((each) => each.toString("base64url"));
   const jwk = await importJWK({ kty: "EC", crv: "P-256", x: x!, y: y! }, "ES256");
-  // The clock of the service may be any.
+  // The test may have set the clock of the service.
   const { exp } = JSON.parse(Buffer.from(token!.split(".")[1]!, "base64url").toString());
   const { payload } = await jwtVerify(token!, jwk, {
     audience: origin,
@@ -97,7 +97,7 @@ async function verify(authorization: string, origin: string): Promise<Pick<Push,
   return { claims: payload, key: key! };
 }
 
-/** Answers each push by `answer`; 201 where that does nothing. */
+/** Calls `answer` for each push. If that sends nothing, the answer is 201. */
 export async function pushServer(
   t: TestContext,
   answer: (response: ServerResponse, push: Push) => unknown = () => {},
@@ -139,7 +139,7 @@ export async function pushServer(
   };
 }
 
-/** Subscribes a device for a user. */
+/** Subscribes a device of a user. */
 export async function subscribe(
   server: Pick<TestApp, "url">,
   user: TestUser,
@@ -159,12 +159,12 @@ export interface Pending {
 export const pending = (server: TestApp) =>
   server.app.core.db.all<Pending>(raw("SELECT attempts, next_at FROM deliveries ORDER BY next_at") as never);
 
-/** Resolves once all that has happened was sent, or was not to be. */
+/** Resolves once the pushes of all events were sent or skipped. */
 export async function settled(server: TestApp): Promise<void> {
   const { db } = server.app.core;
   const count = async (query: string) => (await db.get<{ found: number | null }>(raw(query) as never))?.found;
   const isDone = async () => {
-    // In the order in which events pass through them.
+    // In the order in which events pass through these tables.
     const unnumbered = await count("SELECT COUNT(*) AS found FROM outbox");
     const last = await count("SELECT MAX(position) AS found FROM events");
     const cursor = await count("SELECT position AS found FROM webhook_cursor");

@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** A connection on which a test writes what no HTTP library would; half open, also when the server has ended its side. */
+/**
+ * Opens a connection for raw bytes that no HTTP library would send. With `allowHalfOpen` it stays open after the server
+ * has ended its side.
+ */
 export async function openSocket(url: string, allowHalfOpen = false): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen });
@@ -9,23 +12,23 @@ export async function openSocket(url: string, allowHalfOpen = false): Promise<So
   return socket;
 }
 
-/** All that the server sends until it ends the connection, or for so many milliseconds. */
+/** Returns everything that the server sends until it closes the connection, or within `forMs` milliseconds. */
 export async function readAll(socket: Socket, forMs: number): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on("data", (chunk) => chunks.push(chunk));
   socket.on("error", () => {});
   await new Promise((resolve) => {
-    // `once` of events fails if a reset follows the answer.
+    // `once` of events would fail on a reset after the answer.
     socket.once("close", resolve);
     setTimeout(resolve, forMs);
   });
   return Buffer.concat(chunks).toString("latin1");
 }
 
-/** No test waits for longer: one whose answer never comes must fail by itself. */
+/** The longest wait for an answer, so that a test fails instead of hanging. */
 const PATIENCE_MS = 60_000;
 
-/** What has come once a whole answer's headers and body are there. */
+/** Returns the first complete answer, with headers and body. */
 export async function readAnswer(socket: Socket): Promise<string> {
   let text = "";
   const timer = setTimeout(() => socket.destroy(new Error(`no whole answer came: ${text}`)), PATIENCE_MS);
@@ -42,11 +45,11 @@ export async function readAnswer(socket: Socket): Promise<string> {
   }
 }
 
-/** The parts of a form with one file. */
+/** The head and tail of a form with one file. */
 export const FORM_HEAD = '--frontier\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
 export const FORM_TAIL = "\r\n--frontier--\r\n";
 
-/** Sends the head of a request; the values of `headers` may be numbers. */
+/** Sends the head of a request. Values of `headers` may be numbers. */
 export async function beginRequest(
   url: string,
   line: string,
@@ -54,7 +57,7 @@ export async function beginRequest(
   headers: Record<string, string | number> = {},
 ): Promise<Socket> {
   const socket = await openSocket(url);
-  // The rest of a refused body may meet a reset.
+  // The rest of a refused body may cause a reset.
   socket.on("error", () => {});
   const lines = Object.entries({ host: "x", ...user.headers, ...headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`,

@@ -1,4 +1,4 @@
-// A server that webhooks are sent to.
+// A receiver of webhooks.
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,15 +14,15 @@ export interface Received {
 
 export interface Receiver {
   url: string;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   received: Received[];
-  /** Resolves once so many have come. */
+  /** Resolves once this many have arrived. */
   wait(count: number): Promise<Received[]>;
 }
 
 const WAIT_MS = 60_000;
 
-/** Answers each request by `answer`; 204 where that does nothing. */
+/** Calls `answer` for each request. If that sends nothing, the answer is 204. */
 export async function receiver(
   t: TestContext,
   answer: (response: ServerResponse, received: Received) => unknown = () => {},

@@ -1,12 +1,12 @@
-// What a server has acknowledged, kept in the test's own process, which no fault of these suites reaches.
+// Acknowledged writes, kept in the test's process, which no fault reaches.
 
 import type { Chance } from "./scale.ts";
 
 export type Kind = "contacts" | "attachments" | "messages";
-/** A contact's display name, a file's name, or a message's text and data; null: there is no such resource. */
+/** A contact's display name, a file's name, or a message's text and data; null if the resource does not exist. */
 export type State = string | null;
 
-/** A message as it is sent. */
+/** A message to send. */
 export interface Sending {
   isPeers: boolean;
   conversationId: string;
@@ -14,29 +14,29 @@ export interface Sending {
   text: string | null;
   data: { number: number } | null;
   files: { filename: string; bytes: Buffer }[];
-  /** The last id of the conversation that was acknowledged before: that of the message is greater. */
+  /** The last acknowledged id of the conversation before sending. The new id must be greater. */
   after: string;
 }
 
-/** A resumable upload that was begun and is not known to be complete. */
+/** A resumable upload that has started and is not known to be complete. */
 export interface BegunUpload {
   path: string;
   filename: string;
   bytes: Buffer;
-  /** The greatest offset that was acknowledged. */
+  /** The greatest acknowledged offset. */
   offset: number;
 }
 
-/** What is known of a message that was acknowledged, beside its text and data. */
+/** Acknowledged fields of a message, besides its text and data. */
 export interface SentMessage {
   isPeers: boolean;
   conversationId: string;
   files: { id: string; filename: string; sha256: string }[];
 }
 
-/** What is known of an item beside its state. */
+/** Acknowledged fields of an item, besides its state. */
 interface Details {
-  /** Of a file's bytes, in hexadecimal digits. */
+  /** Of a file's bytes, in hex. */
   sha256?: string | undefined;
   message?: SentMessage;
 }
@@ -44,31 +44,31 @@ interface Details {
 export interface Item extends Details {
   kind: Kind;
   id: string;
-  /** All that it may be. More than one while a change has no answer: then it is neither expected nor forbidden. */
+  /** All possible states. There are several while a change has no answer: each is allowed and none is required. */
   states: State[];
-  /** All that it was for certain, in order: each of them was told by an event. */
+  /** All certain names, in order. Each had an event. */
   names: string[];
 }
 
 export class AckRecord {
-  /** Names and texts with which something was to be made, of which it was promised that it was not. */
+  /** Names and texts of creates that were refused for certain. */
   readonly notMade = new Set<string>();
   readonly items = new Map<string, Item>();
-  /** Messages whose sending had no answer. Sent again with the same key, each of them must be there once. */
+  /** Messages without an answer. Sent again with the same key, each of them must exist once. */
   readonly unansweredSendings: Sending[] = [];
-  /** Resumable uploads whose bytes were not all acknowledged. Each goes on after the fault. */
+  /** Resumable uploads with unacknowledged bytes. Each continues after the fault. */
   readonly begunUploads = new Set<BegunUpload>();
-  /** The greatest id of a message that was acknowledged, by conversation. */
+  /** The greatest acknowledged message id of each conversation. */
   readonly lastIds = new Map<string, string>();
-  /** Acknowledgements by what was done, such as "contacts made". */
+  /** Acknowledgements by kind, such as "contacts made". */
   readonly #counts = new Map<string, number>();
   readonly #idle: Record<Kind, Item[]> = { contacts: [], attachments: [], messages: [] };
-  /** How often the outcome of a change was never told. */
+  /** How often the outcome of a change stayed unknown. */
   unknown = 0;
-  /** Messages that were sent again, and those of them that were there already. */
+  /** Messages that were sent again, and how many of them already existed. */
   retried = 0;
   replayed = 0;
-  /** Uploads that went on after a fault, and offsets that were acknowledged. */
+  /** Uploads that continued after a fault, and acknowledged offsets. */
   continued = 0;
   offsets = 0;
 
@@ -79,7 +79,7 @@ export class AckRecord {
     this.#count(`${kind} made`);
   }
 
-  /** An item that exists for certain and that nobody else changes until it is told by one of the next three. */
+  /** Takes an item that exists for certain. Nobody else changes it until one of the next three methods is called. */
   take(kind: Kind, chance: Chance): Item | undefined {
     const idle = this.#idle[kind];
     if (idle.length === 0) return undefined;
@@ -99,13 +99,13 @@ export class AckRecord {
     this.#count(`${item.kind} ${state === null ? "deleted" : "changed"}`);
   }
 
-  /** For certain nothing was done. */
+  /** The change did not happen for certain. */
   refused(item: Item): void {
     item.states.length = 1;
     this.#idle[item.kind].push(item);
   }
 
-  /** There was no answer, or one that leaves the outcome open. */
+  /** There was no answer, or one that leaves the outcome unknown. */
   unanswered(): void {
     this.unknown++;
   }
@@ -114,7 +114,7 @@ export class AckRecord {
     return this.#idle[kind].length;
   }
 
-  /** After a restart what was found stands: from now on it may not change by itself. */
+  /** After a restart the state that was found is the only possible one. */
   settle(item: Item, found: State): void {
     if (item.states.length > 1 && found !== null) this.#idle[item.kind].push(item);
     if (found !== null && found !== item.names.at(-1)) item.names.push(found);

@@ -1,5 +1,5 @@
-// The project's reporter for `node --test`: a quiet line per file that passed, all that is known
-// about what failed, what was skipped and why, and one closing line for people and scripts.
+// The project's reporter for `node --test`: one line per passed file, details of each failure, what was skipped and
+// why, and one closing line for people and scripts.
 import { relative, resolve } from "node:path";
 import type { TestEvent } from "node:test/reporters";
 import { inspect } from "node:util";
@@ -8,7 +8,7 @@ type Of<T extends TestEvent["type"]> = Extract<TestEvent, { type: T }>["data"];
 type Result = Of<"test:pass"> | Of<"test:fail">;
 type Failure = Error & { failureType?: string; exitCode?: number | null; signal?: string | null };
 
-// One process of tests: with isolation (the default) that is one test file.
+// One process of tests, which is one test file with isolation (the default).
 type Run = {
   title: string;
   isolated: boolean;
@@ -16,7 +16,7 @@ type Run = {
   passed: number;
   failed: number;
   skips: string[];
-  /** How long the file took, in seconds, once that is known. */
+  /** The duration of the file in seconds, once known. */
   took: string;
   told: number;
   notes: string[];
@@ -37,7 +37,7 @@ const here = (file: string | undefined) => (file === undefined ? "" : relative(p
 const place = (at: { nesting: number; file?: string; line?: number; column?: number }) =>
   `${at.nesting} ${at.file}:${at.line}:${at.column}`;
 
-// `entryFile` names the file that was run; `file` only where a test is written, which may be a shared suite.
+// `entryFile` is the file that was run; `file` is the one that contains the test, which may be a shared suite.
 function entryOf(data: object): string | undefined {
   return "entryFile" in data && typeof data.entryFile === "string" ? data.entryFile : undefined;
 }
@@ -75,7 +75,7 @@ function fullName(run: Run, id: number): string {
 function describeError(error: Failure): string {
   const cause: unknown = error.cause ?? error.message;
   if (!(cause instanceof Error)) return String(cause);
-  // A generated message holds the difference already; a written one needs the values beside it.
+  // A generated message already shows the difference. With a custom message the values are printed, too.
   const { generatedMessage, operator }: Error & { generatedMessage?: unknown; operator?: unknown } = cause;
   const generated = generatedMessage === true || operator === "fail";
   const lines = (generated ? (cause.stack ?? cause.message) : inspect(cause)).split("\n");
@@ -84,7 +84,7 @@ function describeError(error: Failure): string {
   return [...head, ...own].join("\n");
 }
 
-// Suites and tests with subtests count only for a failure of their own: in a hook, or beside the subtests.
+// Suites and tests with subtests count only if they fail themselves, in a hook or outside of the subtests.
 function takeResult(run: Run, data: Result): void {
   const name = fullName(run, data.testId) || data.name;
   const isParent = run.parents.has(data.testId);
@@ -102,7 +102,7 @@ function takeResult(run: Run, data: Result): void {
   } else if (!isParent && data.details.type !== "suite") run.passed += 1;
 }
 
-// The runner reports a file itself only if no test did, or if it failed outside its tests.
+// The runner reports a file as failed only if no test did, or if it failed outside its tests.
 function takeFile(run: Run, data: Result): void {
   if ("error" in data.details) {
     const { exitCode, signal, message }: Failure = data.details.error;
@@ -124,7 +124,7 @@ function takeEnd(run: Run): void {
   run.notes.push(`FAIL ${run.title}: it ended before its tests were done, or holds none`);
 }
 
-// What a run has to tell since it was last asked.
+// Yields the lines of a run since the last call.
 function* tell(run: Run): Generator<string> {
   const { passed, failed, skips, took } = run;
   const tests = passed + failed + skips.length;
@@ -143,13 +143,13 @@ function counted({ passed, failed }: { passed: number; failed: number }): string
   return `${passed} passed, ${failed} failed`;
 }
 
-/** Each reason once, with how many tests it skipped. */
+/** Returns each reason once, with the number of tests it skipped. */
 function reasons(skips: string[]): string {
   const times = Map.groupBy(skips, (why) => why);
   return [...times].map(([why, { length }]) => (length > 1 ? `${why} (${length})` : why)).join("; ");
 }
 
-// Gives the run that has something final to tell.
+// Returns the run that now has final results to print.
 function takeEvent(runs: Map<string, Run>, event: TestEvent): Run | undefined {
   const { type, data } = event;
   if (type === "test:stdout" || type === "test:stderr") {
@@ -167,7 +167,7 @@ function takeEvent(runs: Map<string, Run>, event: TestEvent): Run | undefined {
     const run = runOf(runs, entryOf(data));
     run.ended = true;
     run.took = ` (${(data.duration_ms / 1000).toFixed(1)} s)`;
-    // Unsuccessful without a failed test: the runner is about to report the file itself.
+    // A file that failed without a failed test: the runner reports the file next.
     if (data.success || run.failed > 0) return run;
   } else if (type === "test:start" || type === "test:pass" || type === "test:fail") {
     const file = data.file ?? "";
@@ -196,7 +196,7 @@ function* close(runs: Map<string, Run>): Generator<string> {
     skips.push(...run.skips);
   }
   if (total.passed + total.failed + skips.length === 0) total.failed = 1;
-  // Node itself ends with 0 where a file ended early, or where no test ran.
+  // Node exits with 0 if a file ended early or no test ran.
   if (total.failed > 0) process.exitCode = 1;
   if (skips.length > 0) yield `${skips.length} skipped: ${reasons(skips)}\n`;
   yield `${counted(total)}\n`;
@@ -206,7 +206,7 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
   const runs = new Map<string, Run>();
   let interrupted = false;
   for await (const event of source) {
-    // The process may die at any moment now, but to stop listening would change its exit code.
+    // The process may die now, but if this loop ended, the exit code would change.
     if (interrupted) continue;
     const finished = takeEvent(runs, event);
     if (finished !== undefined) yield* tell(finished);

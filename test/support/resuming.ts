@@ -1,4 +1,4 @@
-// Resumable uploads under faults: each part that is acknowledged is noted, and what was interrupted goes on afterwards.
+// Resumable uploads during faults: each acknowledged part is recorded, and interrupted uploads continue afterwards.
 import { createHash } from "node:crypto";
 import type { Answer, Client } from "./client.ts";
 import type { AckRecord, BegunUpload } from "./record.ts";
@@ -8,7 +8,7 @@ const TUS = { "tus-resumable": "1.0.0" };
 type Send = (answered: Promise<Answer>) => Promise<Answer>;
 const asIs: Send = (answered) => answered;
 
-/** Begins an upload of these bytes; without an upload the answer was an error. */
+/** Starts an upload of these bytes. If there is no upload in the result, the answer was an error. */
 export async function beginUpload(
   client: Client,
   filename: string,
@@ -28,7 +28,7 @@ export async function beginUpload(
   return { upload: { path: pathname, filename, bytes, offset: 0 }, answer };
 }
 
-/** Sends the bytes up to `end`, and notes the answer. */
+/** Sends the bytes up to `end`, and records the answer. */
 export async function addPart(
   client: Client,
   record: AckRecord,
@@ -53,13 +53,13 @@ function note(record: AckRecord, upload: BegunUpload, answer: Answer): void {
   record.begunUploads.delete(upload);
 }
 
-/** Continues what was interrupted. Returns what is wrong: an offset that was acknowledged and is gone, or an upload that cannot go on. */
+/** Continues interrupted uploads. Returns the problems: lost acknowledged offsets, and uploads that cannot continue. */
 export async function continueUploads(client: Client, record: AckRecord): Promise<string[]> {
   const problems: string[] = [];
   for (const upload of record.begunUploads) {
     const { path, bytes, offset } = upload;
     const head = await client.send("HEAD", path, undefined, TUS);
-    // On a full disk it waits.
+    // The upload waits while the disk is full.
     if (head.status === 507) continue;
     const found = Number(head.headers["upload-offset"]);
     if (head.status !== 200 || found < offset) {

@@ -11,7 +11,7 @@ import { idOfBits } from "../../src/util/ids.ts";
 
 let acts = 0;
 
-/** An entry of nobody, each with an id of its own. */
+/** Returns an audit entry without an actor, with a new id. */
 export function anEntry(): NewEntry {
   return {
     id: `aud_${String(++acts).padStart(6, "0")}`,
@@ -21,7 +21,7 @@ export function anEntry(): NewEntry {
   };
 }
 
-/** A user whose names are made of the id. */
+/** Returns a user whose names are derived from the id. */
 export function aUser(id: string, fields: Partial<CreateUser> = {}): CreateUser {
   return {
     id,
@@ -37,7 +37,7 @@ export function aUser(id: string, fields: Partial<CreateUser> = {}): CreateUser 
   };
 }
 
-/** A token whose secret's hash is made of the number. */
+/** Returns a token whose hash is derived from the number. */
 export function aToken(userId: string, number: number, fields: Partial<CreateToken> = {}): CreateToken {
   return {
     id: `tok_${String(number).padStart(4, "0")}`,
@@ -77,7 +77,7 @@ export function contact(owner: string, number: number): CreateContact {
   };
 }
 
-/** The id of a message; ids are in the order of their numbers, a millisecond apart. */
+/** Returns the id of a message. Ids sort by their numbers and are a millisecond apart. */
 export function messageId(number: number): string {
   return idOfBits("msg", 1_800_000_000_000 + number, 0n);
 }
@@ -118,7 +118,7 @@ export function attachment(
   };
 }
 
-/** An upload without bytes of a user, which a process holds. */
+/** Returns an upload without bytes, held by a process. */
 export function anUpload(userId: string): UploadRow {
   return {
     ...{ id: "upl_1", user_id: userId, filename: "a", declared_type: null, conversation_id: null },
@@ -127,7 +127,7 @@ export function anUpload(userId: string): UploadRow {
   };
 }
 
-/** A message of text alone. */
+/** Returns a message with only text. */
 export function message(
   senderId: string,
   number: number,

@@ -1,22 +1,25 @@
-// How much a fault suite does, and the chance that it goes by.
+// How much a fault suite does, and its random numbers.
 import { randomInt } from "node:crypto";
 import type { TestContext } from "node:test";
 
 const asked = process.env.PARLEY_FAULTS ?? "";
 
-/** Whether this is the long version, as in `npm run faults`. It alone asserts times. */
+/** Whether this is the long version, as in `npm run faults`. Only that asserts times. */
 export const isLong = asked === "long";
 
-/** How many cycles, uploads or connections: few in `npm test` and CI, many in the long version, or as PARLEY_FAULTS says. */
+/**
+ * Returns the number of cycles, uploads or connections: few in `npm test` and CI, many in the long version, or
+ * PARLEY_FAULTS.
+ */
 export function scaled(short: number, long: number): number {
   if (isLong) return long;
   return asked === "" ? short : Number(asked);
 }
 
-/** Numbers from 0 to below 1, the same for the same seed. */
+/** Returns numbers from 0 to below 1, the same for the same seed. */
 export type Chance = () => number;
 
-/** Prints its seed at the first use; PARLEY_TEST_SEED gives it again. */
+/** Prints its seed at the first use. PARLEY_TEST_SEED repeats it. */
 export function seededChance(t: TestContext): Chance {
   let state: number | undefined;
   return () => {

@@ -1,4 +1,4 @@
-// Requests and what they lead to, as tables: each row is a test.
+// Tables of requests and their expected answers and events. Each row is a test.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hasUnnumbered } from "../../src/db/queries/events/events.ts";
@@ -7,13 +7,13 @@ import type { TestApp, TestUser } from "./app.ts";
 import type { Json } from "./asker.ts";
 import { eventually } from "./files-on-disk.ts";
 
-/** The people of a row, and the ids that its texts name as `<name>`. */
+/** The people of a row, and the ids that its strings contain as `<name>`. */
 export interface Scene<Who extends string> {
   people: Record<Who, TestUser>;
   ids?: Record<string, unknown>;
 }
 
-/** An answer as a row asserts it. */
+/** The answer, for the assertions of a row. */
 export interface Reply {
   status: number;
   headers: Headers;
@@ -29,21 +29,21 @@ export type Scenario<Who extends string, S extends Scene<Who> = Scene<Who>> = re
 ];
 
 interface Details<Who extends string, S extends Scene<Who> = Scene<Who>> {
-  /** Who asks: the first of the scene if left out, nobody if null. */
+  /** The user who sends the request: the first of the scene by default, nobody if null. */
   as?: Who | null;
-  /** An object is sent as JSON, a text as a form. */
+  /** An object is sent as JSON, a string as a form. */
   body?: object | string;
   headers?: Record<string, string>;
   before?: (scene: S) => unknown;
-  /** What the answer has at least. A pattern matches a text. */
+  /** Fields that the answer must have, besides others. A regular expression matches a string. */
   answer?: Json;
   answerHeaders?: Record<string, string | RegExp | null>;
-  /** The types of all events that each of them gets, in this order. Everybody else gets none. */
+  /** The types of all events that each of these users gets, in order. All others get none. */
   events?: Partial<Record<Who, string>>;
   after?: (scene: S, reply: Reply) => unknown;
 }
 
-/** Fails unless the value has all that is expected, and lists are as long. */
+/** Fails unless the value has all expected fields, and lists have equal lengths. */
 export function assertHas(actual: unknown, expected: unknown, where = "the answer"): void {
   if (expected instanceof RegExp) assert.match(String(actual), expected, where);
   else if (Array.isArray(expected)) {
@@ -57,7 +57,7 @@ export function assertHas(actual: unknown, expected: unknown, where = "the answe
   } else assert.deepEqual(actual, expected, where);
 }
 
-/** Puts the ids in place of their names, also within values. */
+/** Replaces `<name>` by ids, also in nested values. */
 function withIds<T>(value: T, ids: Record<string, unknown> = {}): T {
   const fill = (text: string) =>
     text.replace(/<(\w+)>/g, (whole, name: string) => (name in ids ? String(ids[name]) : whole));
@@ -67,7 +67,7 @@ function withIds<T>(value: T, ids: Record<string, unknown> = {}): T {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withIds(each, ids)])) as T;
 }
 
-/** Events in the order of their numbers, as `user id, type`, after a position. */
+/** Returns the events after a position in numbered order, as `user id, type`. */
 async function eventsAfter({ app: { core } }: TestApp, position: number): Promise<[string, string][]> {
   assert.ok(await eventually(async () => !(await hasUnnumbered(core.db))));
   return core.db.allValues<[string, string]>(
@@ -122,7 +122,7 @@ async function run<Who extends string, S extends Scene<Who>>(
   await row.after?.(scene, reply);
 }
 
-/** A row made by code, as of a list of values. */
+/** Returns a row, for tables made from a list of values. */
 export const row = (
   name: string,
   line: string,
@@ -130,7 +130,7 @@ export const row = (
   details: Pick<Details<string>, "body" | "headers" | "answer" | "answerHeaders"> = {},
 ) => [name, line, status, details] as const;
 
-/** Rows of requests that are refused for a field of their body. */
+/** Returns rows of requests that are refused for a field of their body. */
 export const refusals = (
   line: string,
   status: number,
@@ -142,7 +142,7 @@ export const refusals = (
     return row(name, line, status, { body, answer: { code, param, ...(detail && { detail }) } });
   });
 
-/** Makes a test of each row, with new people. All rows share the server. */
+/** Runs each row as a test with new people. All rows share the server. */
 export function scenarios<Who extends string, S extends Scene<Who>>(
   open: () => Promise<TestApp>,
   begin: (server: TestApp) => Promise<S & Scene<Who>>,

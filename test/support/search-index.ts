@@ -9,7 +9,7 @@ import { eventually } from "./files-on-disk.ts";
 /** Runs a query on a database of either engine and returns the first column. */
 export type Column = (sql: string) => Promise<unknown[]>;
 
-/** Lets SQLite answer as PostgreSQL does what words the index has. */
+/** Makes SQLite list the indexed words by the same query as PostgreSQL. */
 const INDEXED_WORDS = `CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, message_index, instance);
   CREATE TEMP VIEW indexed_words AS SELECT term AS word, doc AS body_id FROM temp.entries`;
 
@@ -34,10 +34,10 @@ export function columnOf({ databaseUrl, dataFolder }: Pick<Config, "databaseUrl"
   };
 }
 
-/** What `findIndexProblems` returns alone, if the index does not catch up. */
+/** The only problem that `findIndexProblems` returns if the index does not catch up. */
 export const WAITING = "texts wait for the index";
 
-/** Returns what the index has and the texts have not, and the other way round, once nothing waits for the index. */
+/** Waits until no text waits for the index. Returns the differences between the words of the index and of the texts. */
 export async function findIndexProblems(column: Column): Promise<string[]> {
   const isWaiting = "SELECT body_id FROM unindexed UNION ALL SELECT after_id FROM reindexing";
   if (!(await eventually(async () => (await column(isWaiting)).length === 0))) return [WAITING];

@@ -1,4 +1,4 @@
-// Messages as the writers of the fault suites send them: each with an Idempotency-Key, so that it can be sent again.
+// Messages that the writers of fault suites send, each with an Idempotency-Key, so that it can be sent again.
 import { createHash, randomBytes } from "node:crypto";
 import type { Answer, Client } from "./client.ts";
 import type { AckRecord, Sending } from "./record.ts";
@@ -8,13 +8,13 @@ import type { Chance } from "./scale.ts";
 export interface Talkers {
   client: Client;
   peer: Client;
-  /** The conversation of the two. */
+  /** Their shared conversation. */
   shared: string;
-  /** The notes to self of the first. */
+  /** The first user's notes to self. */
   notes: string;
 }
 
-/** Lets two users of a new server meet: the first user, and one who is made. */
+/** Makes two users contacts of each other: the first user of a new server, and a new one. */
 export async function meet(client: Client, asPeer: (token: string) => Client): Promise<Talkers> {
   const make = async (by: Client, path: string, fields: Record<string, string>) => {
     const { status, body } = await by.sendFields("POST", path, fields);
@@ -43,7 +43,7 @@ const MAX_FILES = 3;
 const MAX_FILE_BYTES = 100_000;
 const LONG_TEXT = 4000;
 
-/** Most have text, some have data, one in three has files; some are long. */
+/** Returns a message to send. Most have text, some data, one in three has files, and some are long. */
 export function newSending(
   talkers: Talkers,
   record: AckRecord,
@@ -67,23 +67,23 @@ export function newSending(
   };
 }
 
-/** Each text is another. */
+/** Returns a unique text. */
 export function newText(chance: Chance): string {
   const name = randomBytes(8).toString("hex");
   return chance() < 0.05 ? name.padEnd(LONG_TEXT, " lorem 😀") : `${name}\n– ${name} 😀`;
 }
 
-/** What an item of the record has as the state of a message. */
+/** Returns the state of a message in the record. */
 export function stateOf({ text, data }: Pick<Message, "text" | "data">): string {
   return JSON.stringify([text, data]);
 }
 
-/** What a refused message must not be found by. */
+/** Returns the text or file name by which a refused message must not be found. */
 export function markOf({ text, files }: Sending): string {
   return text ?? files[0]!.filename;
 }
 
-/** Sends the message: if it has files, as a form, with a boundary of its own each time. */
+/** Sends the message. With files it is a form, with a new boundary each time. */
 export function sendMessage(talkers: Talkers, sending: Sending): Promise<Answer> {
   const { isPeers, conversationId, key, text, data, files } = sending;
   const client = isPeers ? talkers.peer : talkers.client;
@@ -110,7 +110,7 @@ export function sendMessage(talkers: Talkers, sending: Sending): Promise<Answer>
   return client.send("POST", "/v1/messages", body, { ...headers, "content-type": type });
 }
 
-/** Notes a message that was answered 201. Throws if the answer is another message, or one out of order. */
+/** Records a message that was answered with 201. Throws if it is another message, or out of order. */
 export function noteMessage(record: AckRecord, sending: Sending, { body }: Answer): void {
   const message = JSON.parse(body.toString()) as Message;
   const { id, attachments } = message;
@@ -130,7 +130,7 @@ export function noteMessage(record: AckRecord, sending: Sending, { body }: Answe
   record.made("messages", id, stateOf(sending), { message: { isPeers, conversationId, files: sent } });
 }
 
-/** Sends again what had no answer. Throws if that is refused. */
+/** Sends unanswered messages again. Throws if one is refused. */
 export async function retrySendings(talkers: Talkers, record: AckRecord): Promise<void> {
   for (const sending of record.unansweredSendings.splice(0)) {
     const answer = await sendMessage(talkers, sending);

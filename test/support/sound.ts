@@ -5,23 +5,25 @@ import type { TestContext } from "node:test";
 import { commandLine } from "./command.ts";
 import { eventually } from "./files-on-disk.ts";
 
-/** A server that was attacked. */
+/** The server under attack. */
 export interface Attacked {
   url: string;
-  /** Of a user, whose token is valid. */
+  /** With the valid token of a user. */
   headers: { authorization: string };
   /** Its data folder. */
   folder: string;
 }
 
-/** An honest request is answered. */
+/** Asserts that a valid request is answered. */
 export async function answers({ url, headers }: Attacked): Promise<void> {
   const response = await fetch(`${url}/v1/me`, { headers });
   assert.equal(response.status, 200);
   await response.arrayBuffer();
 }
 
-/** The server answers, nothing temporary is left, and `parley check` has nothing to say of rows and files. */
+/**
+ * Asserts that the server answers, no temporary file is left, and `parley check` finds no problem of rows and files.
+ */
 export async function isSound(t: TestContext, attacked: Attacked): Promise<void> {
   await answers(attacked);
   const isTidy = async () => (await readdir(join(attacked.folder, "tmp"))).length === 0;

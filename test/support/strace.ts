@@ -6,7 +6,7 @@ import type { Served } from "./command.ts";
 import { without } from "./engines/packages.ts";
 import { eventually } from "./files-on-disk.ts";
 
-/** Why faults cannot be injected into system calls here; false where they can. */
+/** Why no faults can be injected into system calls here; false if they can. */
 export const noStrace = whyNotTraced();
 
 function whyNotTraced(): string | false {
@@ -16,15 +16,15 @@ function whyNotTraced(): string | false {
   return tried.status === 0 ? false : `processes may not be traced here: ${tried.stderr}`;
 }
 
-/** Set for a server, so that the counts of `when=` run in one thread beside the main one: strace counts by thread. */
+/** Settings of a server with one thread for files, because strace counts `when=` separately for each thread. */
 export const ONE_FILE_THREAD = { UV_THREADPOOL_SIZE: "1" };
 
-/** Traces all threads of a server with these options; call what it returns to end that. */
+/** Traces all threads of a server with these options. The returned function stops the trace. */
 export function trace(t: TestContext, server: Served, ...options: string[]): Promise<() => Promise<void>> {
   return attach(t, server, /./, ["-f", ...options, "-p", String(server.process.pid)]);
 }
 
-/** Traces only those threads that work on files and folders, not on the database. */
+/** Traces only the threads for files and folders, not those of the database. */
 export async function traceFileThreads(
   t: TestContext,
   server: Served,
@@ -60,7 +60,7 @@ async function attach(
   const gone = once(tracer, "close");
   const detach = async () => {
     tracer.kill("SIGINT");
-    // Where the traced process was killed strace now and then waits for a thread that is no more.
+    // If the traced process was killed, strace sometimes waits for a thread that no longer exists.
     const stuck = setTimeout(() => tracer.kill("SIGKILL"), STUCK_MS);
     await gone;
     clearTimeout(stuck);
@@ -73,7 +73,7 @@ async function attach(
     }
     return true;
   };
-  // The fault may strike as soon as the last thread is traced: then there is no process any more.
+  // The fault may strike as soon as the last thread is traced, and the process is already gone.
   const isTraced = await eventually(() => traced().catch(() => true));
   if (!isTraced) throw new Error(`the server cannot be traced: ${said}`);
   return detach;

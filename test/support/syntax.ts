@@ -1,6 +1,6 @@
 /**
- * Calls `visit` with each node of a syntax tree and those around it, the innermost first. A visitor that answers false
- * keeps the walk out of that node.
+ * Calls `visit` with each node of a syntax tree and its ancestors, the innermost first. If a visitor returns false, the
+ * walk skips that node.
  */
 export function walkSyntax<Node extends { type: string }>(
   node: Node,

@@ -1,8 +1,9 @@
-// The threads that this process starts, noted from here on: load what starts them afterwards, by `import()`.
+// Records the threads that this process starts from here on. Load the modules that start them afterwards, by
+// `import()`.
 import { syncBuiltinESMExports } from "node:module";
 import workerThreads, { type Worker } from "node:worker_threads";
 
-/** Oldest first, ended ones included. */
+/** Oldest first, including ended ones. */
 export const threads: Worker[] = [];
 
 workerThreads.Worker = class extends workerThreads.Worker {

@@ -1,9 +1,9 @@
-// A client of tus, a few lines over fetch.
+// A tus client, in a few lines over fetch.
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TestApp, TestUser } from "./app.ts";
 
-/** Sends a request as a client of tus. */
+/** Sends a request as a tus client. */
 export function tus(
   server: TestApp,
   user: TestUser,
@@ -54,11 +54,11 @@ export function patch(
   return tus(server, user, "PATCH", path, { "upload-offset": `${offset}`, ...more }, body);
 }
 
-/** How often an upload is refused before it will never be done. */
+/** The number of refusals after which an upload has failed. */
 const MAX_REFUSED = 5000;
 
 /**
- * Uploads in parts that end at `cuts`, each until it is in, though the server refuses now and then. Returns the id of the
+ * Uploads in parts that end at `cuts`, and repeats each part until the server accepts it. Returns the id of the
  * attachment, and how many requests were refused.
  */
 export async function uploadInParts(

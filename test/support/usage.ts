@@ -1,15 +1,15 @@
-// What a process uses, as Linux tells it.
+// The resources that a process uses, from Linux's /proc.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 
-/** Why this cannot be told here; false where it can. */
+/** Why they cannot be read here; false if they can. */
 export const noProc = existsSync("/proc/self/status") ? false : "it is read from Linux's /proc";
 
-/** Bytes. */
+/** Returns the resident memory, in bytes. */
 export function residentBytes(pid: number): number {
   return statusOf(pid, "VmRSS");
 }
 
-/** The most bytes that the process has had. */
+/** Returns the largest resident memory so far, in bytes. */
 export function peakBytes(pid: number): number {
   return statusOf(pid, "VmHWM");
 }

@@ -1,3 +1,3 @@
-/** The rule of what a person can see, written again so that the server does not judge itself. */
+/** Reports whether a person can see the text. Reimplemented, so that the server's code is not tested against itself. */
 export const isVisible = (text: string): boolean =>
   /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u.test(text);

@@ -1,4 +1,4 @@
-// The load under which faults happen: contacts, files and messages are made, changed and deleted.
+// The load during faults: contacts, files and messages are created, changed and deleted.
 import { createHash, randomBytes } from "node:crypto";
 import type { Answer, Client } from "./client.ts";
 import type { AckRecord, Item, Kind, Sending, State } from "./record.ts";
@@ -6,12 +6,12 @@ import { addPart, beginUpload } from "./resuming.ts";
 import type { Chance } from "./scale.ts";
 import { markOf, newSending, newText, noteMessage, sendMessage, stateOf, type Talkers } from "./sending.ts";
 
-/** So many are kept; beyond, writers delete rather than make. */
+/** Beyond these numbers, writers delete instead of create. */
 const KEPT: Record<Kind, number> = { contacts: 2000, attachments: 200, messages: 300 };
 const MAX_FILE_BYTES = 300_000;
 const REFUSED_PAUSE_MS = 5;
 
-/** How many write at a time: all there is, or nothing but contacts, which is quick. */
+/** How many writers run at a time: mixed ones, and fast ones that only create contacts. */
 export interface WriterCounts {
   mixed: number;
   contacts?: number;
@@ -21,9 +21,9 @@ export interface Writers {
   /** Resolves once all have ended, because the server is gone or `stop` was called. */
   readonly ended: Promise<unknown>;
   stop(): Promise<unknown>;
-  /** Answers by their status. */
+  /** Answers by status. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Acknowledgements of requests that were sent after some answer was a 5xx. */
+  /** Acknowledged requests that were sent after the first 5xx answer. */
   late(): number;
 }
 
@@ -60,7 +60,7 @@ export function startWriters(
         else if (status >= 400) throw new Error(`a write that is right was answered ${status}`);
       }
     } catch (error) {
-      // The server is gone, which is what these wait for.
+      // The writers end when the server is gone.
       if (!isCut(error)) throw error;
     }
   }
@@ -81,7 +81,7 @@ export function startWriters(
   };
 }
 
-/** Whether a connection ended, rather than that the test or the server did something wrong. */
+/** Reports whether a connection ended, as opposed to an error of the test or the server. */
 export function isCut(error: unknown): boolean {
   return ["ECONNRESET", "ECONNREFUSED", "EPIPE"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
@@ -100,13 +100,13 @@ function anything(writes: Writes, chance: Chance): Promise<Answer> {
   return chance() < 0.5 ? writes.upload(chance) : writes.uploadInParts(chance);
 }
 
-/** Single writes, each noted in the record with its outcome. They reject where the connection ends. */
+/** Single writes, each recorded with its outcome. They reject if the connection ends. */
 export class Writes {
   readonly #talkers: Talkers;
   readonly #record: AckRecord;
   readonly #send: (answered: Promise<Answer>) => Promise<Answer>;
 
-  /** `send` may watch the answers. */
+  /** `send` can observe the answers. */
   constructor(
     talkers: Talkers,
     record: AckRecord,
@@ -127,7 +127,7 @@ export class Writes {
     return this.#make("contacts", name, this.#talkers.client.sendFields("POST", "/v1/contacts", fields));
   }
 
-  /** Many are small and kept in the database, one in ten is empty, few are large. */
+  /** Many are small and stored in the database, one in ten is empty, few are large. */
   async upload(chance: Chance, minBytes = 0): Promise<Answer> {
     const name = randomName();
     const size = minBytes + (chance() < 0.1 ? 0 : Math.floor(chance() ** 3 * MAX_FILE_BYTES));
@@ -136,7 +136,7 @@ export class Writes {
     return this.#make("attachments", name, this.#talkers.client.upload(name, bytes), sha256);
   }
 
-  /** In a few parts. Without an answer it goes on after the fault. */
+  /** Uploads in a few parts. Without an answer it continues after the fault. */
   async uploadInParts(chance: Chance): Promise<Answer> {
     const { client } = this.#talkers;
     const bytes = randomBytes(1 + Math.floor(chance() ** 3 * MAX_FILE_BYTES));
@@ -242,7 +242,7 @@ export class Writes {
   }
 }
 
-/** `disk_full` and `unavailable` promise that nothing was done; other failures promise nothing. */
+/** `disk_full` and `unavailable` guarantee that nothing was written. Other failures guarantee nothing. */
 function leavesOpen({ status, body }: Answer): boolean {
   if (status !== 503) return status >= 500 && status !== 507;
   return (JSON.parse(body.toString()) as { code: string }).code !== "unavailable";

@@ -1,4 +1,4 @@
-// Reads ZIP archives as strictly as a test wants: the directory, and that each local header says the same.
+// Reads ZIP archives strictly: the directory must be complete, and each local header must agree with it.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { crc32 } from "node:zlib";
@@ -7,11 +7,11 @@ export interface Entry {
   name: string;
   size: number;
   crc32: number;
-  /** Of the bytes, in the archive. */
+  /** Offset of the bytes in the archive. */
   start: number;
-  /** Seconds. */
+  /** In seconds. */
   modified: number;
-  /** The time for readers that know no other: UTC, here. */
+  /** The time for readers that know no other field; here in UTC. */
   dosTime: string;
   hasDescriptor: boolean;
 }
@@ -19,7 +19,7 @@ export interface Entry {
 /** Reads bytes of an archive that may be too large for memory. */
 export type ReadAt = (start: number, length: number) => Buffer;
 
-/** The 64-bit values that stand for those that are full, in their order. */
+/** Returns the 64-bit values of those fields that are full, in order. */
 function largeValues(extra: Buffer, ...shown: number[]): number[] {
   let at = 0;
   return shown.map((value) => {
@@ -45,7 +45,7 @@ function dosTimeOf(time: number, date: number): string {
   return `${day} ${two(time >> 11)}:${two((time >> 5) & 63)}:${two((time & 31) * 2)}`;
 }
 
-/** Where the directory is, and how many entries it has. */
+/** Returns the place of the directory, and its number of entries. */
 function directoryOf(read: ReadAt, size: number) {
   const end = read(size - 22, 22);
   assert.equal(end.readUInt32LE(0), 0x06054b50, "no end of the directory");
@@ -67,7 +67,7 @@ function directoryOf(read: ReadAt, size: number) {
   return { count: count!, length: length!, offset: offset! };
 }
 
-/** All entries of an archive of this size, which must follow each other without a gap. */
+/** Returns all entries of an archive of this size, which must follow each other without a gap. */
 export function readEntries(read: ReadAt, size: number): Entry[] {
   const { count, length, offset } = directoryOf(read, size);
   const directory = read(offset, length);
@@ -141,7 +141,7 @@ function readLocal(
   return { start, end: end + descriptor.length, hasDescriptor };
 }
 
-/** The files of an archive, whose checksums must be right. */
+/** Returns the files of an archive, and verifies their checksums. */
 export function unzip(bytes: Buffer): (Entry & { bytes: Buffer })[] {
   return readEntries((start, length) => bytes.subarray(start, start + length), bytes.length).map((entry) => {
     const content = bytes.subarray(entry.start, entry.start + entry.size);
@@ -159,11 +159,14 @@ with zipfile.ZipFile(sys.argv[1]) as archive:
     print(json.dumps({"bad": bad, "names": archive.namelist(), "small": small}))
 `;
 
-/** The `skip` of a test that reads archives with another program. */
+/** The `skip` of tests that read archives by another program. */
 export const noPython: string | false =
   spawnSync("python3", ["-c", ""]).status === 0 ? false : "python3 is not installed";
 
-/** What Python says of an archive: its names, whether its bytes are sound, and the texts of those that are named. */
+/**
+ * Returns what Python reads of an archive: its names, whether its bytes are intact, and the contents of the named
+ * files.
+ */
 export function readByPython(path: string, ...names: string[]) {
   const { stdout, stderr, status } = spawnSync("python3", ["-c", SCRIPT, path, ...names], {
     encoding: "utf8",

@@ -29,7 +29,6 @@ const LATER = [
   ...[
     "test/http/",
   ],
-  "test/support/",
 ];
 const PAGES = ["**/*.md"];
 /** Pages that are not checked: one shows the phrases, one has entries of released versions. */

@@ -3,15 +3,15 @@ import { type BrowserContext, chromium } from "playwright-core";
 import { without } from "./packages.ts";
 import { shareBrowser } from "./shared-browser.ts";
 
-/** Debian's: a browser that is downloaded would not be there everywhere. */
+/** Debian's package, because downloads are not available everywhere. */
 const CHROMIUM = "/usr/bin/chromium";
 
 /** Why there is no browser to test with; false if there is one. */
 export const noChromium = without(CHROMIUM);
 
-/** Of several such lists Chromium reads the last, so Playwright's is repeated behind the first line. */
+/** Chromium reads only the last list of disabled features, so Playwright's list is repeated after the first line. */
 const DISABLED_FEATURES = [
-  // The address bar has two hidden pages of its own in each window, which cost more than most of our pages.
+  // Two hidden pages for each window's address bar, which use more memory than most of our pages.
   ...["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"],
   ...["AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades"],
   ...["HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding"],
@@ -31,7 +31,7 @@ const FLAGS = [
 
 export const openBrowser = shareBrowser(() => chromium.launch({ executablePath: CHROMIUM, args: FLAGS }));
 
-/** A browser of its own with a profile in this folder, which outlives it. */
+/** Opens a separate browser with a profile in this folder, which outlives the browser. */
 export async function openProfile(t: TestContext, folder: string): Promise<BrowserContext> {
   const opened = await chromium.launchPersistentContext(folder, { executablePath: CHROMIUM, args: FLAGS });
   t.after(() => opened.close());

@@ -4,17 +4,18 @@ import { startOn, type TestApp, testConfig } from "../app.ts";
 import { testDatabase } from "./postgres.ts";
 import { type Counts, startProxy } from "./postgres-proxy.ts";
 
-/** A server on PostgreSQL whose statements are counted on the wire. */
+/** A server on PostgreSQL that counts its statements on the wire. */
 export interface Counted {
   server: TestApp;
-  /** Does it, and keeps in `least` what it costs at least: others use the wire as well, which adds and never takes away. */
+  /** Runs `work` and keeps the lowest counts in `least`: other work on the wire adds counts and never removes any. */
   count<R>(least: Record<string, Counts>, name: string, work: () => Promise<R>): Promise<R>;
 }
 
 export async function startCounted(t: TestContext): Promise<Counted> {
   const database = await testDatabase(t);
   const proxy = await startProxy(t, database);
-  // Another node does the background work; this one does not hear of events, on which it would look whether that is its own.
+  // Another node does the background work. This one does not listen for events, which would make it check whether that
+  // work is its job.
   proxy.rewrite = (sql) => sql.replace("; LISTEN parley_events", "");
   const secrets = ["s".repeat(32)];
   await startOn(t, { ...(await testConfig(t)), databaseUrl: database, secrets });
@@ -22,7 +23,7 @@ export async function startCounted(t: TestContext): Promise<Counted> {
   return {
     server,
     async count(least, name, work) {
-      // What the last one woke has ended by then.
+      // Work that the last operation started has ended by then.
       await sleep(10);
       proxy.takeCounts();
       const result = await work();

@@ -22,7 +22,7 @@ const POLLS = 200;
 const POLL_MS = 50;
 const PIECE_BYTES = 2 ** 24;
 
-/** A node of a plan, as EXPLAIN has it in JSON. */
+/** A node of a plan, in the JSON of EXPLAIN. */
 export interface PlanNode {
   "Node Type": string;
   "Relation Name"?: string;
@@ -34,11 +34,11 @@ export interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** A statement as it was executed. */
+/** A statement with its actual plan. */
 export interface Explained {
   "Query Text": string;
   Plan: PlanNode;
-  /** There if it was compiled. */
+  /** Present if PostgreSQL compiled the statement. */
   JIT?: unknown;
 }
 
@@ -47,7 +47,7 @@ interface LogEntry {
   message?: string;
 }
 
-/** A PostgreSQL that logs how it executes each statement. It analyzes no table by itself. */
+/** A PostgreSQL that logs the plan of each statement, with autovacuum's ANALYZE turned off. */
 export async function startExplained(
   t: TestContext,
   source: PostgresSource,
@@ -79,14 +79,14 @@ export async function startExplained(
   };
 }
 
-/** Of statements of nodes alone. */
+/** Returns the statements of Parley's nodes only. */
 function toExplained(line: string): Explained[] {
   if (!line.includes('"application_name":"parley"')) return [];
   let entry: LogEntry;
   try {
     entry = JSON.parse(line);
   } catch {
-    // It is still being written.
+    // The line is still being written.
     return [];
   }
   const [duration, plan] = entry.message?.split("plan:\n") ?? [];

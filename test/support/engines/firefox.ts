@@ -2,33 +2,33 @@ import { type Browser, firefox } from "playwright-core";
 import { without } from "./packages.ts";
 import { shareBrowser } from "./shared-browser.ts";
 
-/** Debian's. Playwright's Firefox is a patched build that must be downloaded. */
+/** Debian's package. Playwright's Firefox is a patched build that must be downloaded. */
 const FIREFOX = "/usr/bin/firefox-esr";
 
 /** Why there is no Firefox to test with; false if there is one. */
 export const noFirefox = without(FIREFOX);
 
 const PREFERENCES = {
-  // A mouse that can hover (bits 2 and 4): without a screen it says that it has none.
+  // Reports a mouse that can hover (bits 2 and 4). Without a screen Firefox reports none.
   "ui.primaryPointerCapabilities": 6,
   "ui.allPointerCapabilities": 6,
   // WebDriver BiDi cannot emulate this.
   "ui.prefersReducedMotion": 1,
   // Lets tests read the clipboard without a prompt.
   "dom.events.testing.asyncClipboard": true,
-  // Keeps half a MB of a film (in KB), so that it requests the rest again, as it does with a long one.
+  // Keeps half a MB of a film (in KB), so that a short film is requested in ranges, like a long one.
   "media.cache_size": 512,
   "media.memory_cache_max_size": 0,
   "media.cache_readahead_limit": 1,
 };
 
-/** The part of Playwright that speaks to the browser. It runs in this process. */
+/** The part of Playwright that talks to the browser, in this process. */
 interface Inner {
   _connection: { toImpl(browser: Browser): { _browserSession: { send: Send } } };
 }
 type Send = (method: string, params: object) => Promise<unknown>;
 
-/** Playwright sends this for each context, and fails without it. Firefox ESR does not know it. */
+/** Playwright sends this for each context and requires an answer, but Firefox ESR does not support it. */
 const UNKNOWN = "emulation.setMediaFeaturesOverride";
 
 function skipUnknown(browser: Browser): Browser {

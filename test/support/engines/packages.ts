@@ -2,10 +2,10 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, rmSync, writeFileSync } from "node:fs";
 
-/** Of whichever version Debian has. */
+/** Of any version in Debian. */
 export const DEBIAN_POSTGRES = "/usr/lib/postgresql/*/bin/postgres";
 
-/** By a program that each brings. */
+/** Packages by a program that each of them contains. */
 const PACKAGES: Record<string, readonly string[]> = {
   "/usr/bin/chromium": ["chromium", "fonts-liberation"],
   "/usr/bin/firefox-esr": ["firefox-esr"],
@@ -17,7 +17,7 @@ const PACKAGES: Record<string, readonly string[]> = {
 };
 const POLICY = "/usr/sbin/policy-rc.d";
 
-/** Installs what is missing if `PARLEY_TEST_INSTALL=1` asks for it; without it the tests that need it are skipped. */
+/** Installs missing packages if `PARLEY_TEST_INSTALL=1` is set. Otherwise the tests that need them are skipped. */
 export function installPackages(): void {
   const missing = Object.keys(PACKAGES).filter((program) => !findProgram(program));
   if (process.env.PARLEY_TEST_INSTALL !== "1" || missing.length === 0) return;
@@ -26,7 +26,7 @@ export function installPackages(): void {
     execFileSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"], env });
   const packages = missing.flatMap((program) => PACKAGES[program]!);
   const isOurs = !existsSync(POLICY);
-  // Exit code 101 keeps the packages from starting services of their own.
+  // Exit code 101 keeps packages from starting their services.
   if (isOurs) writeFileSync(POLICY, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
   try {
     apt("update", "-qq");
@@ -41,7 +41,7 @@ export function findProgram(program: string): string | undefined {
   return globSync(program)[0];
 }
 
-/** Why a test that needs this program is skipped; false if the program is there. */
+/** Returns why a test that needs this program is skipped; false if it is installed. */
 export function without(program: string): string | false {
   const [name] = PACKAGES[program]!;
   return (

@@ -2,30 +2,32 @@ import { once } from "node:events";
 import { createServer, type Server, Socket } from "node:net";
 import type { TestContext } from "node:test";
 
-/** What becomes of a connection on which COMMIT comes by. */
+/** Where a connection is cut that sends COMMIT. */
 export type CommitCut =
-  /** The server never gets it. */
+  /** Before the server gets it. */
   | "before"
-  /** The server gets it, and nobody waits for what it makes of it. */
+  /** When the server gets it, without waiting for the reply. */
   | "at"
-  /** The server has answered it, and the client is not told. */
+  /** After the server has replied, but before the client gets the reply. */
   | "after";
 
-/** Stands between a node and its PostgreSQL, and reads just enough of the protocol to do harm at the right moment. */
+/**
+ * A proxy between a node and PostgreSQL, which parses just enough of the protocol to cause faults at the right moment.
+ */
 export interface PostgresProxy {
-  /** The same database through here. */
+  /** The URL of the database through the proxy. */
   url: string;
-  /** Asked at each COMMIT; undefined lets it pass. */
+  /** Called for each COMMIT; undefined lets it pass. */
   onCommit: () => CommitCut | undefined;
-  /** Asked at each piece of an answer: a number cuts the connection after so many of its bytes. */
+  /** Called for each piece of a reply. A number cuts the connection after this many bytes of it. */
   onAnswer: (piece: Buffer) => number | undefined;
-  /** What is sent in place of a simple query. */
+  /** Returns the SQL to send instead of a simple query. */
   rewrite: (sql: string) => string;
-  /** While it is set nothing passes, in either direction, and connections stay open. */
+  /** While on, nothing passes in either direction, and connections stay open. */
   stall(on: boolean): void;
   /**
-   * Since the last call: how often clients waited for an answer, and how many statements and commits they sent. A node's
-   * connection of its own beside the pool, on which it listens, does not count: what is asked there is asked on a timer.
+   * Returns how often clients waited for a reply, and how many statements and commits they sent, since the last call. A
+   * node's separate connection for LISTEN does not count, because it is used on a timer.
    */
   takeCounts(): Counts;
 }
@@ -81,14 +83,14 @@ export async function startProxy(t: TestContext, target: string): Promise<Postgr
 const QUERY = "Q".charCodeAt(0);
 const EXECUTE = "E".charCodeAt(0);
 
-/** One connection of a client and that to the server behind it. */
+/** A client's connection and its connection to the server. */
 class Pair {
   readonly #client: Socket;
   readonly #server: Socket;
   readonly #proxy: PostgresProxy;
   readonly #counts: Counts;
   #unread = Buffer.alloc(0);
-  /** The first message has no type. */
+  /** The first message has no type byte. */
   #started = false;
   #answered = true;
   #listens = false;
@@ -164,7 +166,7 @@ class Pair {
     const cut = sql === "COMMIT" ? this.#proxy.onCommit() : undefined;
     this.#cutAfter = cut === "after";
     if (cut !== "before") this.#server.write(simpleQuery(this.#proxy.rewrite(sql)));
-    // What was written still goes out to the server.
+    // Data already written still reaches the server.
     if (cut === "before" || cut === "at") this.#client.destroy();
   }
 }

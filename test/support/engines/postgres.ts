@@ -10,18 +10,18 @@ import { openPostgres } from "../../../src/db/engines/postgres/postgres.ts";
 import { freePort } from "../command.ts";
 import { DEBIAN_POSTGRES, findProgram, without } from "./packages.ts";
 
-/** A PostgreSQL of the tests' own, on loopback, with its files in a temporary folder. */
+/** A PostgreSQL for tests on loopback, with its files in a temporary folder. */
 export interface PostgresServer {
   url: string;
-  /** "immediate" is what a crash is: nothing is written that was not, and the next start recovers. */
+  /** "immediate" is like a crash: nothing more is written, and the next start recovers. */
   stop(how: "fast" | "immediate"): Promise<void>;
-  /** Starts it again after a stop, on the same port. */
+  /** Restarts it on the same port. */
   start(): Promise<void>;
   /** Stops it and removes its files. */
   remove(): Promise<void>;
 }
 
-/** It refuses to run as root: then it runs as nobody. */
+/** PostgreSQL refuses to run as root, so it runs as nobody. */
 const NOBODY = 65534;
 const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 const START_POLL_MS = 50;
@@ -32,16 +32,16 @@ interface Binaries {
   postgres: string;
 }
 
-/** The PostgreSQL that npm brings, and Debian's, which compiles statements (JIT) as that of clouds and containers does. */
+/** The npm package, or Debian's, which has JIT compilation like PostgreSQL in clouds and containers. */
 export type PostgresSource = "bundled" | "debian";
 
-/** Why there is no such PostgreSQL; false if there is one. */
+/** Why this PostgreSQL is missing here; false if it is installed. */
 export const noPostgres: Record<PostgresSource, string | false> = {
   bundled: false,
   debian: without(DEBIAN_POSTGRES),
 };
 
-/** As root they are copied to where nobody may read them: a clone may lie in a folder that is root's alone. */
+/** Copies the binaries if run as root, because the user nobody may not be able to read the clone. */
 async function binaries(folder: string, source: PostgresSource): Promise<Binaries> {
   if (source === "debian") {
     const postgres = findProgram(DEBIAN_POSTGRES);
@@ -59,9 +59,9 @@ async function binaries(folder: string, source: PostgresSource): Promise<Binarie
 
 interface StartOptions {
   source?: PostgresSource;
-  /** A command that becomes it, such as `taskset -c 0`. */
+  /** A command that starts it, such as `taskset -c 0`. */
   under?: readonly string[];
-  /** Settings beside those that all tests need. */
+  /** Additional settings. */
   settings?: Record<string, string>;
 }
 
@@ -134,7 +134,7 @@ async function answers(url: string): Promise<boolean> {
 
 let databases = 0;
 
-/** The database with the current schema that `testDatabase` copies: a copy costs a third of what migrating does. */
+/** The migrated database that `testDatabase` copies, which takes a third of the time of migrating. */
 const TEMPLATE = "parley_current";
 
 export async function makeTemplate(server: string): Promise<void> {
@@ -148,7 +148,7 @@ export function testDatabase(t: TestContext): Promise<string> {
   return createDatabase(t, sharedServer(), TEMPLATE);
 }
 
-/** Creates a database without a schema, in the server of this run or another, and drops it after the test. */
+/** Creates a database without a schema, in this run's server or another, and drops it after the test. */
 export function emptyDatabase(t: TestContext, server = sharedServer()): Promise<string> {
   return createDatabase(t, server, "template1");
 }
@@ -157,7 +157,7 @@ async function createDatabase(t: TestContext, server: string, template: string):
   const name = `parley_test_${process.pid}_${++databases}`;
   await administer(server, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   t.after(async () => {
-    // A server that is still there would connect again meanwhile.
+    // Otherwise a running server would reconnect meanwhile.
     await administer(server, `ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
     await administer(server, `DROP DATABASE ${name} WITH (FORCE)`);
   });
@@ -177,26 +177,26 @@ function inServer(server: string, database: string): string {
   return url.href;
 }
 
-/** It must show up nowhere. */
+/** It must not appear in any output. */
 export const PASSWORD = "canary-password";
 
-/** Settings of a server on this database; PostgreSQL trusts the tests, whatever the password. */
+/** Returns settings of a server on this database. PostgreSQL accepts any password from tests. */
 export function settingsOn(url: string): Record<string, string> {
   const withPassword = new URL(url);
   withPassword.password = PASSWORD;
   return { PARLEY_DATABASE_URL: withPassword.href, PARLEY_SECRET: "s".repeat(32) };
 }
 
-/** After `SELECT pid`: the advisory locks of this database. The view has those of all, where other tests are at work. */
+/** The part after `SELECT pid`: the advisory locks of this database. The view also has those of other databases. */
 export const LOCKS = `FROM pg_locks WHERE locktype = 'advisory' AND granted
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** Runs SQL on a connection of its own, and gives the first column of the last statement's rows. */
+/** Runs SQL on a separate connection, and returns the first column of the last statement's rows. */
 export async function administer(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    // Several statements give several results.
+    // Several statements return several results.
     const results = [await client.query<unknown[]>({ text: sql, rowMode: "array" })].flat();
     return results.at(-1)!.rows.map(([first]) => first);
   } finally {

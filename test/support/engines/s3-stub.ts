@@ -5,20 +5,20 @@ import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { S3Settings } from "../../../src/config/parse.ts";
 
-/** Later than whoever was cut off has tidied up. */
+/** Later than the cleanup of the client whose connection was cut. */
 const LATE_MS = 1500;
 
 /**
- * What goes wrong with a request: a status is answered in place of the store; "hang" is silence; "reset" cuts the
- * connection once the store has done it, "late" before it does; "cut" ends an answer after its first bytes; "stall" goes silent there; "flip"
- * changes a bit on the way to the store.
+ * The fault of a request. A status is answered without asking the store; "hang" never answers; "reset" cuts the
+ * connection after the store has executed the request, "late" before; "cut" ends an answer after its first bytes,
+ * "stall" stops sending there; "flip" changes a bit in transit to the store.
  */
 export type StoreFault = number | "hang" | "reset" | "late" | "cut" | "stall" | "flip";
 
-/** Stands between a server and the real store, which it passes everything on to that has no fault. */
+/** A proxy between a server and the real store, which passes on all requests without a fault. */
 export interface StoreStub {
   settings: S3Settings;
-  /** Asked at each request, which has the method and what follows the key, such as "PUT ?partNumber=1&…". */
+  /** Called for each request with its method and query, such as "PUT ?partNumber=1&…". */
   fault: (request: string) => StoreFault | undefined;
 }
 
@@ -53,7 +53,7 @@ function pass(
   endpoint: string,
   fault: StoreFault | undefined,
 ): void {
-  // The header Host goes along as it is: it is signed.
+  // The Host header stays unchanged, because it is signed.
   const options = { method: asked.method!, headers: asked.headers, agent: false };
   const onward = request(endpoint + asked.url, options, async (answered) => {
     if (fault === "reset") {
@@ -66,7 +66,8 @@ function pass(
     const first = (await answered.iterator().next()).value as Buffer;
     answer.write(first.subarray(0, first.length / 2), () => fault === "cut" && answer.destroy());
   });
-  // Whoever asks is told by the end of the connection. (Swift sends a body after the head that HEAD asks for: no error.)
+  // Closing the connection reports the error to the client. For HEAD it is no error: Swift sends a body that does not
+  // belong there.
   onward.on("error", () => (asked.method === "HEAD" && answer.headersSent ? answer.end() : answer.destroy()));
   asked.on("error", () => onward.destroy());
   if (fault === "flip") asked.pipe(flipBit()).pipe(onward);
@@ -77,7 +78,7 @@ async function passLate(asked: IncomingMessage, endpoint: string): Promise<void>
   const body = Buffer.concat(await asked.toArray());
   asked.socket.destroy();
   await setTimeout(LATE_MS);
-  // Nobody waits for it any more, and the store may have gone with the test.
+  // Nobody waits for this answer, and the store may be gone with the test.
   request(endpoint + asked.url, { method: asked.method!, headers: asked.headers, agent: false })
     .on("error", () => {})
     .end(body);

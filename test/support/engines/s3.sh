@@ -2,13 +2,13 @@
 # A real S3 store for tests: OpenStack Swift with its s3api layer, from Debian packages, on loopback.
 # usage: s3.sh start FOLDER PORT PORT PORT PORT   prints the settings as NAME=VALUE; the first port is the one to use
 #        s3.sh stop FOLDER                        ends the processes that FOLDER/run names, and removes FOLDER
-# Starting it again does nothing but print.
+# If it already runs, start only prints the settings.
 set -euo pipefail
 USER_NAME=test USER_KEY=tester SECRET=testing REGION=us-east-1
 
 say() { printf '%s\n' "$*" >&2; }
 
-# Of a process that has the number now and is none of ours nothing is ended.
+# Ends nothing if another process has the number now.
 is_ours() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -qF "$FOLDER/"; }
 
 stop() {
@@ -44,7 +44,7 @@ pipeline = $name-server
 use = egg:swift#$name
 X
   done
-  # In one process: swift-ring-builder would be nine, half a second each.
+  # In one process, because swift-ring-builder would take nine, half a second each.
   /usr/bin/python3 - "$FOLDER/etc" "${PORTS[@]:1}" <<X
 import sys
 from swift.common.ring import RingBuilder
@@ -66,7 +66,7 @@ account_autocreate = true
 [filter:slo]
 use = egg:swift#slo
 max_manifest_segments = 10000
-# The authentication wants a cache to be named; that none answers there costs nothing.
+# The authentication requires the name of a cache. A missing cache costs nothing.
 [filter:cache]
 use = egg:swift#memcache
 memcache_servers = 127.0.0.1:1

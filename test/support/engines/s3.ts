@@ -12,14 +12,14 @@ import { without } from "./packages.ts";
 const SCRIPT = fileURLToPath(new URL("s3.sh", import.meta.url));
 const PREFIX = "PARLEY_TEST_S3_";
 
-/** Why there is no S3 store to test with; false where there is one. */
+/** Why there is no S3 store to test with; false if there is one. */
 export const noS3 = process.env.PARLEY_TEST_S3_ENDPOINT
   ? false
   : (process.env.PARLEY_TEST_S3_MISSING ?? "start the tests by npm test: it starts an S3 store");
 
 /**
- * Starts a store for this run, or takes the one that the environment names, and tells the tests of it by
- * `PARLEY_TEST_S3_*`, or why there is none. Returns how to end it.
+ * Starts a store for this run, or uses the one in the environment. Sets `PARLEY_TEST_S3_*` for tests, or the reason why
+ * there is no store. Returns a function that stops it.
  */
 export async function startS3(): Promise<() => void> {
   if (process.env.PARLEY_TEST_S3_ENDPOINT) return () => {};
@@ -46,7 +46,7 @@ export async function startS3(): Promise<() => void> {
   return stop;
 }
 
-/** The variables by which the store lets in whoever has them. */
+/** Returns the environment variables with the store's credentials. */
 export function credentials(): Record<string, string> {
   return {
     AWS_ACCESS_KEY_ID: process.env.PARLEY_TEST_S3_ACCESS_KEY_ID!,
@@ -56,7 +56,10 @@ export function credentials(): Record<string, string> {
 
 let buckets = 0;
 
-/** A bucket of its own, which is not made yet, and which goes with the test. This process has the credentials. */
+/**
+ * Returns a new bucket's settings. The bucket does not exist yet, and is removed after the test. Sets the credentials
+ * of this process.
+ */
 export function testBucket(t: TestContext): S3Settings {
   Object.assign(process.env, credentials());
   const settings = {
@@ -69,13 +72,13 @@ export function testBucket(t: TestContext): S3Settings {
   return settings;
 }
 
-/** The same as the value of `PARLEY_STORE`. */
+/** Returns the same as a value of `PARLEY_STORE`. */
 export function storeUrl({ bucket, endpoint, region, pathStyle }: S3Settings): string {
   const query = { endpoint: endpoint!, region, path_style: String(pathStyle) };
   return `s3://${bucket}?${new URLSearchParams(query)}`;
 }
 
-/** For looking at a bucket past the code that is tested. */
+/** Returns a client that reads a bucket without Parley's code. */
 export function clientOf({ endpoint, region, pathStyle }: S3Settings): S3 {
   return new S3({
     endpoint: endpoint!,
@@ -86,7 +89,7 @@ export function clientOf({ endpoint, region, pathStyle }: S3Settings): S3 {
   });
 }
 
-/** What lies in a bucket: the names of its objects, and those of multipart uploads that have not ended. */
+/** Returns the names of a bucket's objects and of its unfinished multipart uploads. */
 export async function contentOf(settings: S3Settings): Promise<{ objects: string[]; uploads: string[] }> {
   const s3 = clientOf(settings);
   const Bucket = settings.bucket;
@@ -106,7 +109,7 @@ async function removeBucket(settings: S3Settings): Promise<void> {
       await s3.abortMultipartUpload({ Bucket, Key: Key!, UploadId: UploadId! });
     await s3.deleteBucket({ Bucket });
   } catch (error) {
-    // Not every test comes to make it.
+    // Some tests never create the bucket.
     if ((error as Error).name !== "NoSuchBucket") throw error;
   }
 }

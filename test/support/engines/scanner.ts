@@ -1,4 +1,4 @@
-// Scanners to test with: one of the tests' own that speaks INSTREAM and behaves as a test wants, and clamd.
+// Scanners for tests: one that speaks INSTREAM and behaves as a test wants, and clamd.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, writeFileSync } from "node:fs";
@@ -11,10 +11,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ScanSettings } from "../../../src/config/file-settings.ts";
 import { freePort } from "../command.ts";
 
-/** What every scanner finds. In two parts, so that none finds it here. */
+/** The EICAR test file, which every scanner detects. Split, so that no scanner detects this source. */
 export const EICAR = `X5O!P%@AP[4\\PZX54(P^)7CC)7}$EICAR-${"STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"}`;
 
-/** What the server does with what it has of a file. */
+/** Reacts to the part of a file received so far. */
 export type Behaviour = (socket: Socket, file: Buffer, isComplete: boolean) => void;
 
 export const honest: Behaviour = (socket, file, isComplete) => {
@@ -23,15 +23,15 @@ export const honest: Behaviour = (socket, file, isComplete) => {
 
 export interface TestScanner {
   behaviour: Behaviour;
-  /** Whole files that came. */
+  /** Completely received files. */
   files: Buffer[];
-  /** The connections without an answer, and the most that were. */
+  /** The number of connections without an answer, and its maximum. */
   open: number;
   mostOpen: number;
   port: number;
   /** The value of `PARLEY_SCAN`. */
   url: string;
-  /** Stops listening and cuts all connections. */
+  /** Stops listening and closes all connections. */
   stop(): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export async function testScanner(t: TestContext): Promise<TestScanner> {
   return scanner;
 }
 
-/** Settings that name a scanner on this machine. */
+/** Returns settings with a scanner on this machine. */
 export function scanSettings(port: number, more: Partial<ScanSettings> = {}): ScanSettings {
   return {
     address: { host: "127.0.0.1", port },
@@ -103,7 +103,9 @@ export function scanSettings(port: number, more: Partial<ScanSettings> = {}): Sc
   };
 }
 
-/** Starts clamd with a signature of EICAR alone, and returns its port. `more` are lines of its configuration. */
+/**
+ * Starts clamd with only the EICAR signature, and returns its port. `more` are additional lines of its configuration.
+ */
 export async function startClamd(t: TestContext, more: readonly string[]): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "parley-clamd-"));
   chmodSync(folder, 0o755);

@@ -1,4 +1,4 @@
-// Starts, once for a run, the servers that `npm run test:all` needs beside those of `npm test`.
+// Starts the additional servers of `npm run test:all`, once for a run.
 import { installPackages } from "./packages.ts";
 import { startS3 } from "./s3.ts";
 import * as setup from "./setup.ts";

@@ -1,4 +1,4 @@
-// Starts the PostgreSQL that the tests share, once for a run: `--test-global-setup`.
+// Starts the PostgreSQL that tests share, once for a run: `--test-global-setup`.
 import { existsSync, statfsSync } from "node:fs";
 import { makeTemplate, type PostgresServer, startPostgres } from "./postgres.ts";
 
@@ -21,8 +21,8 @@ export async function globalTeardown(): Promise<void> {
 }
 
 /**
- * Puts temporary folders into memory if there is much of it: the tests make thousands of databases, and on a disk each
- * waits for the syncs of those beside it. Long versions of faults stay on the disk, as their files are large.
+ * Moves temporary folders into memory if there is enough: tests create thousands of databases, and on a disk their
+ * syncs wait for each other. Long versions of faults stay on the disk, because their files are large.
  */
 function useMemory(): void {
   if (process.env.TMPDIR || process.env.PARLEY_FAULTS || !existsSync(MEMORY)) return;

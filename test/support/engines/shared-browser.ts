@@ -2,8 +2,8 @@ import { after, type TestContext } from "node:test";
 import type { Browser } from "playwright-core";
 
 /**
- * Returns a function that opens the browser of a test file. The browser's pages end with each test, and the browser with
- * the file: starting one takes longer than most tests.
+ * Returns a function that opens the browser of a test file. Its pages close after each test, and the browser after the
+ * file, because starting one takes longer than most tests.
  */
 export function shareBrowser(launch: () => Promise<Browser>): (t: TestContext) => Promise<Browser> {
   let browser: Promise<Browser> | undefined;

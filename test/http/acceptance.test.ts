@@ -1,5 +1,5 @@
-// The acceptance suite on each database. Each run is one process, which starts one server: a process for each file takes
-// four times as long.
+// The acceptance suite on each database. Each run is one process that starts one server, because a process for each
+// file takes four times as long.
 import { test } from "node:test";
 import { onPostgres, runAcceptance, runAcceptanceOn } from "../support/acceptance.ts";
 

@@ -116,7 +116,7 @@ test("a port in use and a data folder in use stop the start with a clear error",
   assert.match(taken.stderr, /PARLEY_PORT/);
 });
 
-test("the process that was started is Node itself, of version 24.15 or newer", async (t) => {
+test("the started process is Node itself, version 24.15 or newer", async (t) => {
   const command = await commandLine(t);
   const { process: server } = await command.serve();
   if (process.platform !== "linux") return t.skip("/proc is Linux's");

@@ -42,7 +42,7 @@ scenarios(open, scene, [
       {
         headers: { "if-match": tags },
         body: NEW,
-        // A tag that Parley never sends was changed on the way.
+        // Parley never sends this tag, so a proxy changed it.
         answer: {
           code: "precondition_failed",
           detail: tags === '"9"' ? /^(?!.*proxy)/ : /proxy that compresses/,

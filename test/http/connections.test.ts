@@ -40,7 +40,10 @@ test("garbage after a request is answered 400 after the whole answer", async (t)
   assert.equal(text.indexOf("HTTP/1.1 400"), text.indexOf("\r\n\r\n") + 4 + bytes.length);
 });
 
-/** Sends a head that is too long, hears its refusal, and returns how to send more and hear whether that is met by a reset. */
+/**
+ * Sends headers that are too long and reads the error. The returned function sends more, and reports whether the server
+ * resets the connection.
+ */
 async function refusedHead(t: TestContext, url: string): Promise<() => Promise<boolean>> {
   const socket = await openSocket(url, true);
   t.after(() => socket.destroy());
@@ -57,7 +60,7 @@ async function refusedHead(t: TestContext, url: string): Promise<() => Promise<b
   await ended;
   assert.match(text, /^HTTP\/1\.1 431 .*"code":"headers_too_large"/s);
   return async () => {
-    // The second write notices a reset.
+    // The second write detects a reset.
     for (let i = 0; i < 2; i++) {
       socket.write("a".repeat(20_000));
       await sleep(50);
@@ -70,7 +73,7 @@ test("431 reaches a client that continues to send", async (t) => {
   const server = await startApp(t);
   let isReset = await refusedHead(t, server.url);
   let isCut = await isReset();
-  // The machine may have paused for longer than that while.
+  // The machine may have paused for longer than the time limit.
   for (let tries = 0; tries < 2 && isCut; tries++) {
     isReset = await refusedHead(t, server.url);
     isCut = await isReset();
@@ -133,7 +136,7 @@ test("a stop closes idle new connections", async (t) => {
   const server = await startApp(t, { shutdownTimeoutMs: 200_000, headersTimeoutMs: 200_000 });
   const socket = await openSocket(server.url);
   const ended = once(socket, "close");
-  // Its connection is accepted by now, as later ones are.
+  // Its connection is accepted, and so are later ones.
   await fetch(`${server.url}/healthz`);
   await server.app.stop();
   await ended;

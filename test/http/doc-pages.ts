@@ -1,4 +1,4 @@
-// Runs the examples of the documentation as a reader would: shell blocks in one shell, TypeScript blocks as one file.
+// Runs the examples of the documentation like a reader: shell blocks in one shell, TypeScript blocks as one file.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -20,11 +20,11 @@ export interface Block {
   text: string;
 }
 
-/** Who follows a page. */
+/** A reader who follows a page. */
 export interface Reader {
   command: CommandLine;
   token: string;
-  /** What PARLEY_URL is; the server's address without it. */
+  /** The value of PARLEY_URL; the server's address by default. */
   url?: string;
 }
 
@@ -39,24 +39,27 @@ export async function blocksOf(page: string): Promise<Block[]> {
   }));
 }
 
-/** The pages of the API, by their paths. */
+/** The pages of the API, by path. */
 export async function apiPages(): Promise<string[]> {
   const names = await readdir(new URL("docs/api/", ROOT));
   return names.filter((name) => name.endsWith(".md")).map((name) => `docs/api/${name}`);
 }
 
-/** A folder as the reader's: with the files that the pages upload, and the command where a checkout has it. */
+/**
+ * Creates a reader's folder, with the files that the pages upload, and the `parley` command in the place that a
+ * checkout has.
+ */
 export async function readersFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "parley-docs-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   for (const name of ["README.md", "LICENSE"]) await cp(new URL(name, ROOT), join(folder, name));
   await symlink(fileURLToPath(new URL("bin", ROOT)), join(folder, "bin"));
-  // So that a request that is refused ends the block.
+  // A failed request ends the block.
   await writeFile(join(folder, ".curlrc"), "silent\nshow-error\nfail-with-body\n");
   return folder;
 }
 
-/** A shell in which a request that fails ends the block, and one that is said to fail must fail. */
+/** Returns a shell script in which a failed request ends the block, and a request documented as an error must fail. */
 function script(block: Block): string {
   const lines =
     block.language === "sh fails"
@@ -65,7 +68,7 @@ function script(block: Block): string {
   return `${lines}echo "${MARK}"\n`;
 }
 
-/** The port of a receiver of webhooks, which the pages call 8090: the same for all examples of a page. */
+/** The port of the webhook receiver, which the pages call 8090; the same for all examples of a page. */
 const RECEIVER = String(await freePort());
 
 function environment({ command, token, url = command.url }: Reader, folder: string): NodeJS.ProcessEnv {
@@ -73,7 +76,7 @@ function environment({ command, token, url = command.url }: Reader, folder: stri
   return { ...process.env, ...command.env, ...reader };
 }
 
-/** Runs shell blocks one after another; returns what each printed. */
+/** Runs shell blocks one after another. Returns the output of each. */
 export async function runShell(blocks: Block[], reader: Reader, folder: string): Promise<string[]> {
   const text = blocks
     .map(script)
@@ -84,7 +87,7 @@ export async function runShell(blocks: Block[], reader: Reader, folder: string):
   return stdout.split(`${MARK}\n`).slice(0, -1);
 }
 
-/** The TypeScript of blocks as one module, with the client of this checkout. */
+/** Joins TypeScript blocks into one module that uses the client of this checkout. */
 export function moduleOf(blocks: Block[]): string {
   const code = blocks.filter(({ language }) => language === "ts").map(({ text }) => text);
   return code.join("\n").replaceAll('"parley-client"', JSON.stringify(CLIENT));
@@ -96,7 +99,7 @@ export async function runTypeScript(blocks: Block[], reader: Reader, folder: str
   await run(process.execPath, [file], reader, folder);
 }
 
-/** A page of the command line starts some fifty processes. */
+/** The page of the command line starts about fifty processes. */
 export const PAGE_MS = 240_000;
 
 function run(command: string, args: string[], reader: Reader, folder: string) {
@@ -106,7 +109,7 @@ function run(command: string, args: string[], reader: Reader, folder: string) {
 
 /** Runs the block that starts the server in another terminal, and resolves with the token that it prints. */
 export async function startAsWritten(t: TestContext, block: Block, command: CommandLine): Promise<string> {
-  // What `npm ci` does has been done, or this test would not run.
+  // Skips `npm ci`: the packages are already installed, since this test runs.
   const setup = `npm() { if [ "$1" != ci ]; then command npm --prefix "${fileURLToPath(ROOT)}" "$@"; fi; }\n`;
   const env = { ...process.env, ...command.env };
   const terminal = spawn("bash", ["-c", setup + block.text], {
@@ -127,13 +130,13 @@ export async function startAsWritten(t: TestContext, block: Block, command: Comm
   return /export PARLEY_TOKEN=(\S+)/.exec(printed)![1]!;
 }
 
-/** Each request that the log of a server at `debug` tells of, once: method and path, without what differs each time. */
+/** Returns each request in a `debug` log once, as method and path, without the parts that differ each time. */
 export function requestsOf(log: string): string[] {
   const lines = log.split("\n").flatMap((line) => (line.includes('"answered"') ? [JSON.parse(line)] : []));
   return [...new Set(lines.map(({ method, path }) => lasting(`${method} ${path}`)))].sort();
 }
 
-/** The output without ids, times and sizes of edited files, which differ each time. */
+/** Removes ids, times and sizes of edited files, which differ each time. */
 export function lasting(text: string): string {
   return text
     .replaceAll(/\b(\w{3})_[0-9a-z]{26}\b/g, "$1_")
@@ -142,7 +145,7 @@ export function lasting(text: string): string {
     .trim();
 }
 
-/** The shape of a JSON value: names in their order, and types; of a list its first item. */
+/** Returns the shape of a JSON value: names in order, types, and the first item of a list. */
 export function shape(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shape);
   if (value === null || typeof value !== "object") return typeof value;

@@ -26,14 +26,19 @@ import {
   startAsWritten,
 } from "./doc-pages.ts";
 
-// With the default rate limit, which an answer tells; and with a receiver of webhooks on this machine.
+// With the default rate limit, which an answer shows, and a webhook receiver on this machine.
 const SETTINGS = { PARLEY_RATE_LIMIT: "", PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true", PARLEY_LOG_LEVEL: "debug" };
 const noCurl = without("/usr/bin/curl");
 
-/** The commands that start and test Parley itself, those of Docker, and the placeholders of address and token. */
+/**
+ * Reports whether a block is not run: those that start and test Parley itself, those of Docker, and the placeholders of
+ * URL and token.
+ */
 const isNotRun = ({ text }: Block) => /^npm |^docker |^export PARLEY_URL=/.test(text);
 
-/** Compares the answers that a page shows with what its blocks printed: those of `blocks` that are `printing`. */
+/**
+ * Compares the answers that a page shows with the output of its blocks, for those of `blocks` that are `printing`.
+ */
 function compareAnswers(blocks: Block[], printing: Block[], outputs: string[]): number {
   let compared = 0;
   let output = "";
@@ -47,7 +52,7 @@ function compareAnswers(blocks: Block[], printing: Block[], outputs: string[]): 
   return compared;
 }
 
-/** Of several answers that a block printed, the last. */
+/** Returns the last answer that a block printed. */
 function lastLine(answer: string): string {
   return answer
     .trim()
@@ -58,7 +63,7 @@ function lastLine(answer: string): string {
 }
 
 for (const page of ["README.md", "docs/tour.md", "docs/cli.md"]) {
-  test(`every line of ${page} runs as it stands, and answers as it says`, {
+  test(`every line of ${page} runs unchanged, with the documented answers`, {
     skip: noCurl,
     timeout: 2 * PAGE_MS,
   }, async (t) => {
@@ -69,7 +74,7 @@ for (const page of ["README.md", "docs/tour.md", "docs/cli.md"]) {
     assert.ok(printing.length >= 3);
     const command = await commandLine(t, SETTINGS);
     const token = start ? await startAsWritten(t, start, command) : tokenOf(await command.serve());
-    // The command line takes the address of its login only where PARLEY_URL is not set.
+    // The command line uses the URL of its login only if PARLEY_URL is not set.
     const url = page === "docs/cli.md" ? "" : command.url;
     const outputs = await runShell(printing, { command, token, url }, await readersFolder(t));
     assert.equal(outputs.length, printing.length);
@@ -84,7 +89,7 @@ for (const page of ["README.md", "docs/tour.md", "docs/cli.md"]) {
   });
 }
 
-/** Runs work on a server of its own, and returns which requests reached it. */
+/** Runs `work` on a new server, and returns the requests that reached it. */
 async function requestsDuring(t: TestContext, work: (reader: Reader) => Promise<unknown>): Promise<string[]> {
   const command = await commandLine(t, SETTINGS);
   const served = await command.serve();
@@ -94,7 +99,7 @@ async function requestsDuring(t: TestContext, work: (reader: Reader) => Promise<
 }
 
 for (const page of await apiPages()) {
-  test(`every example of ${page} runs, and does the same in curl and TypeScript`, {
+  test(`every example of ${page} runs, and sends the same requests in curl and TypeScript`, {
     skip: noCurl,
   }, async (t) => {
     const own = await blocksOf(page);

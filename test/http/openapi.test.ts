@@ -10,7 +10,7 @@ import { startOn, type TestApp, type TestUser, testConfig, upload } from "../sup
 
 const FILE = new URL("../../src/http/openapi/openapi.json", import.meta.url);
 
-/** What a test asks of the document about a POST. */
+/** The fields of a POST in the document that tests read. */
 interface PostDescription {
   operationId: string;
   parameters: { name: string; in: string; schema: { pattern: string } }[];
@@ -20,7 +20,7 @@ interface PostDescription {
   >;
 }
 
-/** Bytes that are the same in each run, so that the examples of the document are. */
+/** Returns the same bytes in each run, so that the document's examples stay the same. */
 function steadyRandom(): (bytes: Uint8Array) => void {
   let round = 0;
   return (bytes) => {
@@ -52,10 +52,10 @@ async function json(
   return response.status === 204 ? undefined : response.json();
 }
 
-/** Each database makes its own. */
+/** A fixed key, because each database has a different one. */
 const PUSH_KEY = { push_public_key: `BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIg${"A".repeat(43)}` };
 
-/** Does each operation once on a real server, whose clock stands still, and keeps what it answered. */
+/** Sends a request of each operation to a real server, whose clock stands still, and returns the answers. */
 async function realAnswers(t: TestContext): Promise<Examples> {
   const base = await testConfig(t, { requestsPerSecond: 500 });
   const config = { ...base, publicUrl: "http://127.0.0.1:8080", secrets: ["s".repeat(32)] };
@@ -93,12 +93,12 @@ async function realAnswers(t: TestContext): Promise<Examples> {
     ...(await messageAnswers(server, user, contact.conversation_id)),
     retrieveMe: { body: Object.assign((await json(server, user, "GET", "/v1/me")) as object, PUSH_KEY) },
     ...(await pushAnswers(server, user)),
-    // Last: deliveries take random numbers at any time.
+    // Last, because deliveries take random numbers at any time.
     ...(await webhookAnswers(server, user)),
   };
 }
 
-/** What a POST makes, as far as it matters here. */
+/** The fields of a created resource that these tests use. */
 interface Made {
   id: string;
   conversation_id: string;
@@ -123,7 +123,7 @@ async function messageAnswers(server: TestApp, user: TestUser, conversation: str
 async function pushAnswers(server: TestApp, user: TestUser): Promise<Examples> {
   const device = {
     endpoint: "https://push.example.com/send/f7Hk2cQ",
-    // The ones of RFC 8291, section 5.
+    // The keys of RFC 8291, section 5.
     p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
     auth: "BTBZMqHH6r4Tts7J_aSIgg",
   };
@@ -137,7 +137,7 @@ async function pushAnswers(server: TestApp, user: TestUser): Promise<Examples> {
   };
 }
 
-/** The same for webhooks, after everything else that takes random numbers. */
+/** Returns the answers of webhooks, after everything else that takes random numbers. */
 async function webhookAnswers(server: TestApp, user: TestUser): Promise<Examples> {
   const wanted = { url: "https://receiver.invalid/hook", events: ["attachment.created"] };
   const webhook = (await json(server, user, "POST", "/v1/webhooks", wanted)) as { id: string };
@@ -154,12 +154,12 @@ async function webhookAnswers(server: TestApp, user: TestUser): Promise<Examples
     rotateWebhookSecret: { body: rotated },
     updateWebhook: { request: disable, body: await json(server, user, "PUT", path, disable) },
     testWebhook: { body: test },
-    // As it was before it was sent, or was not: which of them is found is chance.
+    // As created, because the delivery may or may not be sent by now.
     listDeliveries: { body: { has_more: false, data: [test] } },
   };
 }
 
-/** The same of the operations for the scope `admin`. */
+/** Returns the answers of operations that need the scope `admin`. */
 async function adminsAnswers(server: TestApp): Promise<Examples> {
   const admin = await server.user({ scopes: SCOPES });
   const barbara = { username: "barbara", phone_number: "+15550103", display_name: "Barbara" };
@@ -188,7 +188,7 @@ test("openapi.json equals the document of the code, with real answers as example
 
 type JsonSchema = Record<string, unknown>;
 
-/** The little of JSON Schema that the schemas of answers use. */
+/** Validates a value by the few keywords of JSON Schema that the schemas of answers use. */
 function conforms(schemas: Record<string, JsonSchema>, schema: JsonSchema, value: unknown): boolean {
   if (typeof schema.$ref === "string")
     return conforms(schemas, schemas[schema.$ref.split("/").at(-1)!]!, value);
@@ -206,7 +206,7 @@ function conforms(schemas: Record<string, JsonSchema>, schema: JsonSchema, value
   if (typeof schema.pattern === "string" && !new RegExp(schema.pattern).test(value as string)) return false;
   if (type === "array")
     return (value as unknown[]).every((item) => conforms(schemas, schema.items as typeof schema, item));
-  // An object of any members.
+  // An object without fixed members.
   if (type !== "object" || schema.properties === undefined) return true;
   const properties = schema.properties as Record<string, typeof schema>;
   const members = Object.entries(value as object);
@@ -288,7 +288,7 @@ test("openapi.json has the headers of real answers", async (t) => {
   for (const [status, names, line, route, { headers, body } = {}] of asked) {
     const [method = "", path = ""] = line.split(" ");
     let answer: Response;
-    // The clock stands still: the burst of the rate is used up by the requests before, and by some more.
+    // The clock stands still, so enough requests use up the burst of the rate.
     do
       answer = await fetch(server.url + path, {
         ...{ method, headers: { ...user.headers, ...headers }, body: body ?? null },
@@ -331,7 +331,7 @@ test("every operation of openapi.json is served", async (t) => {
     const allowed = response.headers
       .get("allow")
       ?.split(", ")
-      // Neither is an operation: OPTIONS tells what resumable uploads can do.
+      // Neither is an operation of the document: OPTIONS returns the features of resumable uploads.
       .filter((method) => method !== "HEAD" && method !== "OPTIONS");
     assert.equal(response.status, 405, path);
     assert.deepEqual(

@@ -58,7 +58,7 @@ test("a token has a burst of twice its rate, and each answer shows what is left"
   assert.equal(refused.headers.get("x-content-type-options"), "nosniff");
   assert.equal(refused.headers.get("ratelimit-policy"), POLICY);
   assert.equal(refused.headers.get("ratelimit"), '"default";r=0;t=2');
-  // To wait for as long as it says is enough, also for the one who was refused again meanwhile.
+  // Waiting this long is enough, even after another refused request.
   const seconds = Number(refused.headers.get("retry-after"));
   assert.equal(seconds, 1);
   clock.now += seconds * 1000;
@@ -209,7 +209,10 @@ test("wrong signatures of links count as failures, and valid links keep working"
   assert.equal((await get("/v1/me", bad())).status, 429);
 });
 
-/** How many bad tokens are let through as bad until one is refused, with these as X-Forwarded-For. */
+/**
+ * Returns how many invalid tokens are answered with 401 before one is refused with 429, with these X-Forwarded-For
+ * headers.
+ */
 async function triesOf({ get }: Subject, addresses: string[]): Promise<number> {
   for (const [index, address] of addresses.entries()) {
     const { status } = await get("/v1/me", { ...bad(index), "x-forwarded-for": address });
@@ -232,7 +235,7 @@ test("the client address is the last untrusted one of X-Forwarded-For from a tru
   const subject = await start(t, 100, { trustedProxies: ["loopback", "10.0.0.0/8"] });
   const tries = (make: (index: number) => string) => triesOf(subject, addresses(8, make));
   assert.equal(await tries((index) => `192.0.2.${index}`), 8);
-  // The client's own header comes before what the proxies have added.
+  // The client's header comes before the addresses that the proxies add.
   assert.equal(await tries((index) => `192.0.2.${index}, 203.0.113.1, 10.1.1.1`), 4);
   assert.equal(await tries((index) => `2001:db8::${index}`), 4);
   assert.equal(await tries((index) => `2001:db8:0:${index + 1}::1`), 8);
@@ -249,7 +252,7 @@ test("X-Forwarded-For counts without port and zone, and a malformed one as the p
   assert.equal(await tries((index) => `[2001:db8:0:${index}::1]:443`), 8);
   assert.equal(await tries((index) => `fe80::1%${"z".repeat(index + 1)}`), 4);
   assert.equal(await tries((index) => `nobody-${index}`), 4);
-  // Spellings that some parsers take for an address.
+  // Malformed values that some parsers take for an address.
   assert.equal(await tries((index) => `${index + 1}`), 4);
   assert.equal(await tries((index) => `${index}${"x".repeat(8000)}`), 4);
 });

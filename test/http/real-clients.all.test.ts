@@ -1,4 +1,4 @@
-// Requests of real clients that differ slightly from the documentation.
+// Requests of real clients that deviate slightly from the documentation.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startApp, type TestApp, type TestUser } from "../support/app.ts";

@@ -9,7 +9,7 @@ import { startOn, type TestUser, testConfig, upload } from "../support/app.ts";
 import { testDatabase } from "../support/engines/postgres.ts";
 import { startProxy } from "../support/engines/postgres-proxy.ts";
 
-/** What each operation costs a caller whose token is known: round trips and statements, those of COMMIT included. */
+/** Round trips and statements of each operation, COMMIT included, for a caller whose token is cached. */
 const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "retrieve a contact": { roundTrips: 1, statements: 1 },
   "list contacts": { roundTrips: 1, statements: 1 },
@@ -41,11 +41,11 @@ const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "leave a group": { roundTrips: 11, statements: 29 },
 };
 
-/** Sends a request that succeeds, as a user, and returns the text of its answer. */
+/** Sends a request as a user, which must succeed, and returns the body. */
 type Send = (user: TestUser, method: string, path: string, fields?: object) => Promise<string>;
 type Operations = Record<string, () => Promise<unknown>>;
 
-/** What an admin and another member do in a group of two. */
+/** Returns the operations of an admin and another member in a group of two. */
 async function onGroups(send: Send, admin: TestUser, member: TestUser): Promise<Operations> {
   const nameOf = async (user: TestUser): Promise<string> =>
     JSON.parse(await send(user, "GET", "/v1/me")).username;
@@ -97,8 +97,8 @@ function sendTo(url: string): Send {
 test("each operation costs the round trips and statements of docs/performance.md", async (t) => {
   const database = await testDatabase(t);
   const proxy = await startProxy(t, database);
-  // Another node does the background work, which a request wakes before its answer is on the way. This one does not hear of
-  // events, on which it would look whether that work is its own.
+  // Another node does the background work, which starts before the answer is sent. This node does not listen for
+  // events, which would make it check whether that work is its job.
   proxy.rewrite = (sql) => sql.replace("; LISTEN parley_events", "");
   const secrets = ["s".repeat(32)];
   const index = await startOn(t, { ...(await testConfig(t)), databaseUrl: database, secrets });
@@ -124,12 +124,12 @@ test("each operation costs the round trips and statements of docs/performance.md
         sent,
         JSON.parse(await send("POST", "/v1/messages", { conversation_id: notes, text: `x${++words}` })),
       ),
-    // As another node does by itself before long.
+    // In production another node does this soon.
     "(index)": () => index.app.core.db.write("indexMessages", INDEXED_AT_ONCE),
-    // Finds this message alone: an earlier one has had a reaction, which is one round trip more.
+    // Finds only this message. An earlier one had a reaction, which costs one more round trip.
     "search the messages of a conversation": () =>
       send("GET", `/v1/messages?conversation_id=${notes}&q=x${words}`),
-    // Sending has marked it as read for the sender; this discloses it.
+    // Sending has already marked it as read; this makes it visible to the contact.
     "mark a conversation read": () => send("PUT", `/v1/conversations/${notes}/read`, { message_id: sent.id }),
     "show that one is typing": () => send("POST", `/v1/conversations/${notes}/typing`),
     "list conversations": () => send("GET", "/v1/conversations?limit=10"),
@@ -147,10 +147,11 @@ test("each operation costs the round trips and statements of docs/performance.md
     ...(await onGroups(sendAs, await server.user(), await server.user())),
   };
   const least: typeof COSTS = {};
-  // On timers this node uses the wire as well: it looks for events, and notes who was there. That adds, and never takes away.
+  // This node's timers also use the wire: they look for events, and store when users were last seen. That adds counts
+  // and never removes any.
   for (let round = 0; round < 8 || (round < 60 && !isDeepStrictEqual(least, COSTS)); round++) {
     for (const [name, run] of Object.entries(operations)) {
-      // What the last one woke has ended by then.
+      // Work that the last operation started has ended by then.
       await sleep(20);
       proxy.takeCounts();
       await run();

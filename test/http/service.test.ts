@@ -134,7 +134,7 @@ test("PARLEY_CORS_ORIGINS allows its origins only, errors included", async (t) =
   assert.equal(plain.status, 405);
   assert.equal(plain.headers.get("content-type"), "application/problem+json");
   assert.equal((await fetch(`${server.url}/v1/nothing`, { method: "OPTIONS" })).status, 401);
-  // What needs no token needs none for this method either.
+  // Paths that need no token need none for this method either.
   for (const [path, status] of [
     ["/healthz", 405],
     ["/nothing", 404],

@@ -1,4 +1,4 @@
-// Changes rendered once for all waiting recipients: each gets what a read would have returned.
+// Changes rendered once for all waiting recipients: each recipient gets the result of a separate read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { renderRows } from "../../../src/core/events/events.ts";
@@ -19,7 +19,7 @@ import { add, done, give, type Person, read, say, send, trio } from "../../suppo
 
 const ALL = 1000;
 
-/** Ann's group, which Bob has joined and Cat left, with events of all families. */
+/** Creates a group of Ann's that Bob has joined and Cat left, with events of all families. */
 async function busyGroup(server: TestApp) {
   const { ann, bob, cat, id: groupId, conversation, group: groupPath } = await trio(server);
   const people = [ann, bob, cat] as [Person, Person, Person];
@@ -27,7 +27,7 @@ async function busyGroup(server: TestApp) {
   const path = `/v1/conversations/${group.conversation_id}`;
   await read(send(server, bob, "PUT", path, { muted_until: 4_000_000_000 }), 200);
   const first = await say(server, ann, conversation, "Where?");
-  // No reaction by somebody blocked: of this one Bob, who muted, is sent what all are.
+  // No reaction is by a blocked user. Bob has muted the conversation, and still gets the same events.
   await say(server, ann, conversation, "Anyone?");
   await say(server, ann, conversation, "Bob, you know.", { mentions: [bob.id] });
   await read(send(server, ann, "PUT", `/v1/messages/${first}`, { text: "Where to?" }), 200);
@@ -70,7 +70,7 @@ onEachEngine("events rendered once for all recipients equal what each would read
 
 const READS = new Set<unknown>(["all", "get", "allValues", "getValues"]);
 
-/** The database, in which something changes before the read of this number. `isDone` tells whether there was one. */
+/** Returns a database that changes just before its read of this number. `isDone` reports whether that happened. */
 function changedBefore(db: Database, turn: number, change: () => Promise<unknown>) {
   let reads = 0;
   const between = new Proxy(db, {
@@ -139,7 +139,7 @@ test("waiting streams get the event types they ask for, each event once and in o
   assert.equal(new Set(created.map(({ payload }) => payload.id)).size, 15);
 });
 
-/** A listener of the test's own hub, which waits after its last event or at another number. */
+/** Adds a listener to the test's hub that waits after its last event, or at another number. */
 async function waitingListener(
   server: TestApp,
   who: Person,
@@ -164,7 +164,7 @@ async function waitingListener(
   };
   await hub.add(core, listener);
   const look = () => hub.look(core, (change) => renderRows(core, change));
-  // Checks the token for the first time.
+  // Triggers the first check of the token.
   await look();
   const read = () => {
     at++;
@@ -209,7 +209,7 @@ test("a stream that has read ahead is sent later events only", async (t) => {
   await send(server, ann, "PUT", `/v1/groups/${group.id}`, { name: "Sailing" });
   await say(server, ann, group.conversation_id, "But not this");
   await between.look();
-  // Who renamed the group, and the group itself, which each member reads as their own.
+  // The rename has two events: a system message, and the group, which is rendered for each member.
   assert.deepEqual(between.seen, { sent: [], woken: [4], ended: 0 });
   const twice = await waitingListener(server, ann, { skipped: -1 });
   for (const text of ["One", "Two"]) await say(server, ann, group.conversation_id, text);

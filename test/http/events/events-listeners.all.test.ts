@@ -1,4 +1,4 @@
-// Streams: how long, how many, how slow, and from which origins.
+// Streams: their duration, limits, slow readers and origins.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -118,7 +118,7 @@ test("a waiting stream holds no timers or promises", async (t) => {
     timers: process.getActiveResourcesInfo().filter((name) => name === "Timeout").length,
     promises: queryObjects(Promise, { format: "count" }),
   });
-  // The first stream starts what all of them share.
+  // The first stream starts the timers that all streams share.
   await once((await openStream(server, ann)).resume(), "data");
   const before = held();
   const streams = await Promise.all(Array.from({ length: 19 }, () => openStream(server, ann)));
@@ -150,7 +150,7 @@ test("a stream with types skips many events of other types", async (t) => {
   const ann = await person(server, "ann");
   const { conversation_id } = await add(server, ann, "friend");
   const made: string[] = [];
-  // More are left out at the begin than are read at a time.
+  // More events are skipped at the start than one read returns.
   for (let i = 0; i < 60; i++) {
     await add(server, ann, `friend ${i}`);
     if (i >= 57) made.push(await give(server, ann, conversation_id, `file ${i}`));
@@ -194,7 +194,7 @@ test("a stream has CORS headers, and no buffering in proxies", async (t) => {
   const ann = await person(server, "ann");
   const answer = await ask(server, ann, { origin });
   assert.equal(answer.headers.get("access-control-allow-origin"), origin);
-  // nginx, as it comes, would keep events back until it has many.
+  // By default nginx would buffer events.
   assert.equal(answer.headers.get("x-accel-buffering"), "no");
   await answer.body!.cancel();
 });

@@ -1,4 +1,4 @@
-// Events of messages: who gets them, notify, and slow streams.
+// Events of messages: recipients, notify, and slow streams.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
@@ -79,10 +79,10 @@ test("a token gets the event types that its scopes allow, in pages and streams",
 });
 
 const EDITS = 400;
-/** 40 KB each: more in all than the buffers of a connection take. */
+/** 40 KB each: together more than the buffers of a connection. */
 const LONG = "𝄞".repeat(9990);
 
-/** Opens a stream that is not read yet. */
+/** Opens a stream without reading it. */
 async function quietListener(t: TestContext, server: TestApp, { headers }: Person): Promise<IncomingMessage> {
   const request = get(`${server.url}/v1/events`, { headers: { ...headers, accept: "text/event-stream" } });
   t.after(() => request.destroy());
@@ -90,7 +90,7 @@ async function quietListener(t: TestContext, server: TestApp, { headers }: Perso
   return response.pause();
 }
 
-/** Reads a stream on until it has given so many events. */
+/** Reads a stream until it has this many events. */
 async function readOn(stream: IncomingMessage, count: number): Promise<TestEvent[]> {
   const events: TestEvent[] = [];
   let text = "";
@@ -116,7 +116,7 @@ interface Parties {
 
 type Ending = [told: string[], end: (server: TestApp, parties: Parties) => Promise<unknown>];
 
-/** Ways to lose sight of a message, and the events of its recipient. */
+/** Ways in which a user stops seeing a message, and the events that the user gets. */
 const ENDINGS: Record<string, Ending> = {
   "the message is deleted": [
     ["message.deleted"],
@@ -131,7 +131,7 @@ const ENDINGS: Record<string, Ending> = {
   ],
 };
 
-/** Ann edits a message often while Bob, who listens, reads nothing. */
+/** Ann edits a message many times while Bob's stream is open but not read. */
 async function editUnread(t: TestContext) {
   const server = await startApp(t);
   const parties = await pair(server);
@@ -145,7 +145,7 @@ async function editUnread(t: TestContext) {
   return { server, stream, conversation, ann, bob, contact: back, id };
 }
 
-/** The last events, which were in no buffer yet. */
+/** Returns the last events, which were in no buffer yet. */
 const lateOf = (events: TestEvent[]) => ofMessages(events).slice(-50);
 
 for (const [what, [told, end]] of Object.entries(ENDINGS)) {

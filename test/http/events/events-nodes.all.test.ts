@@ -1,4 +1,4 @@
-// Streams that are closed and resumed at random, on one node and on two writing nodes.
+// Streams that are closed and resumed at random, on one node and on two nodes that write.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,12 +23,12 @@ async function startNodes(t: TestContext): Promise<[TestApp, TestApp]> {
   return [await startNode(t, url), await startNode(t, url)];
 }
 
-/** Without what depends on where and when it is read: the payload is what the recipient sees then. */
+/** Leaves out what depends on the node and the time of the read: the payload is rendered for each read. */
 function plain({ payload: { id }, notify: _, ...event }: TestEvent): unknown {
   return { ...event, payload: { id } };
 }
 
-/** Changes this and that at a place, until it is stopped. */
+/** Writes random changes on a server until it is stopped. */
 function write(place: Place, who: Person, conversation: string, name: string, chance: Chance) {
   let stopped = false;
   const run = async () => {
@@ -50,7 +50,7 @@ function write(place: Place, who: Person, conversation: string, name: string, ch
   };
 }
 
-/** Two users write to their conversation at all places, and what one of them hears is dropped again and again. */
+/** Two users write to their conversation on all servers, and the stream of one of them is closed again and again. */
 async function resume(t: TestContext, servers: TestApp[]): Promise<void> {
   const chance = seededChance(t);
   const any = () => servers[Math.floor(chance() * servers.length)]!;
@@ -58,7 +58,7 @@ async function resume(t: TestContext, servers: TestApp[]): Promise<void> {
   let stream = await listen(t, any(), bob);
   const { conversation_id } = await add(servers[0]!, ann, "bob");
   await add(servers[0]!, bob, "ann");
-  // Each on another node: the files of one user are counted one after another.
+  // On different nodes, because a user's files are counted one after another.
   const writers = [
     write(servers[0]!, ann, conversation_id, "ann", chance),
     write(servers.at(-1)!, bob, conversation_id, "bob", chance),

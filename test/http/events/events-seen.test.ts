@@ -1,4 +1,4 @@
-// Content of events: presence, erased events, rare types.
+// Content of events: last_active_at, erased events, rare types.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startApp } from "../../support/app.ts";

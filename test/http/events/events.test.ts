@@ -119,7 +119,7 @@ test("events are erased after eventDays, except the number of each user's last o
   const config = await testConfig(t, { eventDays: 2 });
   const first = await startOn(t, config, { clock });
   const { db } = first.app.core;
-  // More than are looked at in one query, and of one of them more than are erased in one write.
+  // More users than one query returns. One of them has more events than one write erases.
   const users = Array.from({ length: 1100 }, (_, i) => `user_${i}`);
   await Promise.all(users.map((user) => addUser(db, user)));
   const write = (user: string, from: number, to: number) =>

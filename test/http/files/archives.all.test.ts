@@ -128,7 +128,7 @@ for (const [engines, start] of Object.entries(ENGINES)) {
     await send(server, bob, "DELETE", `/v1/attachments/${second.id}`);
     await send(server, ann, "PUT", `/v1/attachments/${first.id}`, { filename: "renamed.txt" });
     assert.deepEqual(await unpack(mine.url), { "renamed.txt": "one", "3.txt": "three" });
-    // A member who leaves sees nothing of it, and the other keeps it.
+    // The member who leaves sees none of the files, and the other keeps them.
     const [contact] = (await read<{ data: { id: string }[] }>(send(server, ann, "GET", "/v1/contacts"), 200))
       .data;
     await send(server, ann, "DELETE", `/v1/contacts/${contact!.id}`);
@@ -145,7 +145,7 @@ test("an archive of an erased user is 404 even before the rows are erased", asyn
   const { ann, conversation } = await pair(server);
   await give(server, ann, "1.txt", "one", conversation);
   const { url } = await pack(server, ann, { conversation_id: conversation });
-  // As between the steps of erasing.
+  // As between two steps of erasing.
   await server.app.stop();
   using db = new DatabaseSync(join(server.config.dataFolder, "parley.db"));
   db.exec(`PRAGMA foreign_keys = OFF; DELETE FROM users WHERE id = '${ann.id}'`);
@@ -199,7 +199,7 @@ test("the address of an archive of 250 files is short enough for proxies", async
   const ids = rows.map((row) => row.id);
   assert.equal(ids.length, 251);
   const { url } = await pack(server, user, { attachment_ids: ids.slice(0, 250) });
-  // nginx refuses 8,192 bytes, with method and version.
+  // nginx refuses request lines of 8,192 bytes.
   assert.ok(url.length < 8100, String(url.length));
   assert.equal(Object.keys(await unpack(url)).length, 250);
   const body = new URLSearchParams(
@@ -231,7 +231,7 @@ test("a file without a stored checksum is archived with a data descriptor", asyn
   assert.deepEqual([old!.hasDescriptor, known!.hasDescriptor], [true, false]);
 });
 
-/** The bytes of an answer before its connection ended. */
+/** Returns how many bytes of an answer arrived before its connection closed. */
 async function come(url: string): Promise<{ status: number; promised: number; came: number }> {
   const [answer] = (await once(httpRequest(url).end(), "response")) as [IncomingMessage];
   let came = 0;
@@ -320,7 +320,7 @@ scenarios(
     ]),
     ...refusals("POST /v1/archives", 404, "attachment_not_found", [
       [{ attachment_ids: ["<file>", "att_00000000000000000000000000"] }, "attachment_ids"],
-      // It has no files.
+      // That conversation has no files.
       [{ conversation_id: "<conversation>" }, "conversation_id"],
     ]),
     ...refusals("POST /v1/archives", 404, "conversation_not_found", [

@@ -1,4 +1,4 @@
-// Counted downloads that cannot be written, or are too many.
+// Counting downloads if the log is full or cannot be written.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Core } from "../../../src/core/node/core.ts";

@@ -1,4 +1,4 @@
-// How many files a user may upload per day, and of which types, on both engines and by each request that makes files.
+// How many files a user may upload per day, and of which types, on both engines and by each request that creates files.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Limits } from "../../../src/config/limits.ts";
@@ -11,7 +11,7 @@ import { assertHas } from "../../support/scenarios.ts";
 const DAY_MS = 24 * 3600_000;
 const PNG = Buffer.from("89504e470d0a1a0a0000000d4948445200000001000000010806000000", "hex");
 const JPEG = Buffer.from("ffd8ffe000104a46494600010100000100010000", "hex");
-/** More than a file in the database can have. */
+/** Too large for the database. */
 const LARGE = 50_000;
 
 function give(server: TestApp, who: Person, name = "a.txt", bytes: Buffer = Buffer.from("text")) {
@@ -45,9 +45,9 @@ for (const name of ENGINES) {
     await read(give(server, ann), 201);
     await read(give(server, ann, "large", Buffer.alloc(LARGE, "x")), 201);
     const conversation = await notes(server, ann);
-    // All or nothing: only one more file is allowed today.
+    // Both files or none: only one more file is allowed today.
     const both = await tell(server, ann, conversation, [text("b"), text("c")]);
-    // It is the commit that refuses, and it, too, says when to come back.
+    // The limit is checked at the commit, and the error still has Retry-After.
     assert.equal(both.headers.get("retry-after"), "60");
     assert.equal(await code(Promise.resolve(both), 429), "daily_limit_reached");
     assert.equal((await filesOf(server, ann)).length, 2);
@@ -104,7 +104,7 @@ for (const name of ENGINES) {
       ["photo.jpg", Buffer.concat([JPEG, Buffer.alloc(LARGE)])],
       ["a.zip", Buffer.from("504b0304140000000000", "hex")],
       ["a.png.exe", Buffer.from("MZ\0\0")],
-      // Served as application/octet-stream, which is not allowed.
+      // Its type becomes application/octet-stream, which is not allowed.
       ["a.svg", Buffer.from("<svg/>")],
     ] as const) {
       const problem = await read<{ code: string; param: string; detail: string }>(

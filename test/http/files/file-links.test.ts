@@ -1,4 +1,4 @@
-// File links: each is for one user, and works while that user sees the file.
+// File links: each belongs to one user, and works while that user sees the file.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { type TestContext, test } from "node:test";
@@ -20,7 +20,7 @@ const fileOf = (server: TestApp, who: Person, id: string) =>
   read<File>(send(server, who, "GET", `/v1/attachments/${id}`), 200);
 const status = async (url: string) => (await fetch(url)).status;
 
-/** Ann and Bob have each other, and Bob has sent a file. */
+/** Ann and Bob have each other as contacts, and Bob has sent a file. */
 async function scene(t: TestContext, engine: Engine) {
   const server = await startOnEngine(t, engine, {}, {}, { secrets: [SECRET] });
   const { ann, bob, conversation } = await pair(server);

@@ -15,7 +15,7 @@ type Shown = Attachment;
 const PLACE = "the beach of Brighton";
 const SERIAL = "serial number 4711";
 
-/** A picture that is stored lying, and tells where it was taken. */
+/** Returns a picture with a rotated orientation and its location in the metadata. */
 async function photo(width = 1600, height = 1200): Promise<Buffer> {
   const noise = { type: "gaussian" as const, mean: 128, sigma: 40 };
   return sharp({ create: { width, height, channels: 3, background: "#357", noise } })
@@ -240,7 +240,7 @@ test("Content-Digest is checked against the sent bytes, even with strip_metadata
   const ann = await person(server, "ann");
   const bytes = await photo(200, 100);
   const sha256 = (of: Uint8Array) => `sha-256=:${createHash("sha256").update(of).digest("base64")}:`;
-  /** The digest is that of the part, or of the whole body. */
+  /** The digest of the part, or of the whole body. */
   const send = async (digest: string | undefined, query = "?strip_metadata=true") => {
     const line = digest ? `Content-Digest: ${digest}\r\n` : "";
     const body = Buffer.concat([

@@ -17,7 +17,7 @@ const bytes = (size: number) => new File([Buffer.alloc(size, "x")], `of ${size}`
 const give = (server: TestApp, who: Person, size: number, fields = {}) =>
   upload(server.url, who, bytes(size), fields);
 
-/** With a body whose length is not announced. */
+/** Sends a body without Content-Length. */
 function stream(server: TestApp, who: Person, size: number): Promise<Response> {
   const body = new Blob([FORM_HEAD, Buffer.alloc(size, "x"), FORM_TAIL]).stream();
   const headers = { ...who.headers, "content-type": "multipart/form-data; boundary=frontier" };
@@ -32,7 +32,7 @@ async function count(server: TestApp, table: string): Promise<number> {
   return row!.count;
 }
 
-/** The service has so many files, in rows and in the store, and no reservations. */
+/** Asserts how many files the service has, as rows and in the store, and that nothing is reserved. */
 async function holds(server: TestApp, small: number, large: number): Promise<void> {
   assert.equal(await count(server, "attachments"), small + large);
   assert.equal(await count(server, "small_files"), small);
@@ -41,7 +41,7 @@ async function holds(server: TestApp, small: number, large: number): Promise<voi
   assert.equal(await count(server, "intents"), 0);
 }
 
-// A file that is kept in the database, and one that is kept in the store.
+// One size is stored in the database, the other in the store.
 for (const size of [1000, 50_000]) {
   test(`a file of ${size} bytes that fits the quota exactly is accepted, one byte more is 507 and leaves nothing`, async (t) => {
     const server = await startApp(t, { userQuotaBytes: 2 * size });

@@ -1,4 +1,4 @@
-// Resumable uploads: a client that others wrote, restarts, several nodes, and what limits them.
+// Resumable uploads: another project's client, restarts, several nodes, and limits.
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -85,7 +85,7 @@ for (const [when, length] of [
   });
 }
 
-/** Two nodes of one service, with PostgreSQL and an S3 store. */
+/** Starts two nodes of one service, with PostgreSQL and an S3 store. */
 async function startTwoNodes(t: TestContext): Promise<[TestApp, TestApp]> {
   const shared = { databaseUrl: await testDatabase(t), store: testBucket(t), secrets: ["s".repeat(32)] };
   const start = async () => startOn(t, { ...(await testConfig(t)), ...shared });
@@ -141,7 +141,7 @@ test("a resumable upload expires, and the sweep erases its bytes", async (t) => 
   assert.equal((await patch(before, user, path, 0, Buffer.from("cd"))).status, 204);
   assert.equal(await countFiles(before), 2);
   now += 2 * HOUR_MS - 1000;
-  // Each part moves the moment.
+  // Each part postpones the expiry.
   assert.equal((await patch(before, user, path, 2, Buffer.from("ef"))).status, 204);
   now += HOUR_MS;
   assert.equal((await tus(before, user, "HEAD", path)).status, 200);
@@ -180,7 +180,7 @@ test("a resumable upload of unknown length ends at the quota or file limit, and 
     const path = await newUpload(server, user, "deferred");
     assert.equal((await patch(server, user, path, 0, LARGE.subarray(0, 900))).status, 204);
     const status = "maxFileBytes" in limits ? 413 : 507;
-    // What says that it is too much is refused before it comes.
+    // A part whose declared length exceeds the limit is refused before its body is read.
     assert.equal((await patch(server, user, path, 900, LARGE.subarray(900, 1001))).status, status);
     assert.equal((await tus(server, user, "HEAD", path)).headers.get("upload-offset"), "900");
     assert.equal((await patchUnknown(server, user, path, 900, LARGE.subarray(900, 1001))).status, status);
@@ -189,7 +189,7 @@ test("a resumable upload of unknown length ends at the quota or file limit, and 
   }
 });
 
-/** Sends a part without saying how long it is. */
+/** Sends a part without Content-Length. */
 function patchUnknown(
   server: TestApp,
   user: TestUser,
@@ -273,7 +273,7 @@ test("a complete resumable upload is scanned, and an infected one is deleted", a
   const bytes = clean(LARGE_FOR_SCAN);
   assert.equal((await patch(server, ann, path, 0, bytes)).status, 503);
   scanner.behaviour = honest;
-  // It has all bytes, so asking for them completes it.
+  // All bytes have arrived, so a HEAD completes the upload.
   await assertFile(server, ann, await tus(server, ann, "HEAD", path), bytes);
 });
 
@@ -291,7 +291,7 @@ test("a resumable upload of a refused type is deleted, one beyond the daily limi
   assert.equal((await create(server, user, 4)).status, 429);
 });
 
-/** Sends a creation of the draft over a socket, and returns all that comes back. */
+/** Creates an upload of the IETF draft over a socket, and returns all that the server sends. */
 function rawCreation(server: TestApp, user: TestUser, version: string): Promise<string> {
   const { port } = new URL(server.url);
   return new Promise((resolve, reject) => {
@@ -333,7 +333,7 @@ test("a resumable upload whose first bytes are invalid has no address", async (t
       "upload-length": "3",
       "content-type": "application/offset+octet-stream",
     },
-    // Its length is not known before.
+    // Its length is not known in advance.
     body: new Blob(["more than three"]).stream(),
     duplex: "half",
   });

@@ -42,13 +42,13 @@ const lines = ({ stdout }: Ended) =>
 
 interface World {
   command: CommandLine;
-  /** Of the user who sends, and of the one who receives. */
+  /** Tokens of the sender and of the recipient. */
   token: string;
   theirs: string;
   conversationId: string;
 }
 
-/** A server without a scanner, and two users who have each other as contacts. */
+/** Starts a server without a scanner, with two users who have each other as contacts. */
 async function world(t: TestContext, settings: Record<string, string>): Promise<World> {
   const command = await commandLine(t, { PARLEY_MAX_FILE_SIZE: "1MB", ...settings });
   const token = tokenOf(await command.serve());
@@ -74,7 +74,7 @@ async function share({ command, token, conversationId }: World, name: string, by
   return json;
 }
 
-/** The files are gone for everyone, and the events and the audit trail say so. */
+/** Asserts that the files are gone for all users, with events and audit entries. */
 async function checkWithdrawn({ command, token, theirs }: World, files: readonly Made[]) {
   for (const { id, file_url } of files) {
     assert.equal((await call(command, token, "GET", `/v1/attachments/${id}`)).status, 404);

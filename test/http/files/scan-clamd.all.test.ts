@@ -1,4 +1,4 @@
-// Files scanned by clamd, as Debian ships it.
+// Scanning files by clamd, as packaged by Debian.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApp } from "../../../src/app.ts";
@@ -37,9 +37,9 @@ test("clamd finds EICAR in files of any size, and accepts clean ones", options, 
 test("clamd with limits below the largest file is refused at the start", options, async (t) => {
   const config = await testConfig(t, { maxFileBytes: 4 * MIB });
   for (const lines of [
-    // Beyond its MaxFileSize clamd says that a file is clean.
+    // clamd reports files above MaxFileSize as clean.
     ["StreamMaxLength 10M", "MaxFileSize 1M", "MaxScanSize 1M"],
-    // Beyond StreamMaxLength it closes the connection.
+    // clamd closes the connection after StreamMaxLength bytes.
     ["StreamMaxLength 1M", "MaxFileSize 10M", "MaxScanSize 10M"],
   ]) {
     const scan = scanSettings(await startClamd(t, lines), { maxBytes: 4 * MIB });

@@ -10,7 +10,7 @@ import { EICAR, scanSettings, testScanner } from "../../support/engines/scanner.
 import { code, filesOf, read } from "../../support/people.ts";
 import { clean, give, infected, LARGE, MAX_BYTES, SIZES, site } from "./scan-site.ts";
 
-/** A scanner that files are posted to. */
+/** A scanner that receives files by POST. */
 async function httpScanner(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   await once(server, "listening");

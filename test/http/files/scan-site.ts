@@ -1,4 +1,4 @@
-// A server with a scanner, and files for it.
+// A server with a scanner, and files to scan.
 import type { TestContext } from "node:test";
 import type { ScanSettings } from "../../../src/config/file-settings.ts";
 import type { Config } from "../../../src/config/settings.ts";
@@ -6,10 +6,10 @@ import { startOn, type TestApp, testConfig, upload } from "../../support/app.ts"
 import { EICAR, scanSettings, type TestScanner, testScanner } from "../../support/engines/scanner.ts";
 import { type Person, person } from "../../support/people.ts";
 
-/** More than a file in the database can have. */
+/** Too large for the database. */
 export const LARGE = 300_000;
 export const MAX_BYTES = 1_000_000;
-/** Of a file in the database, and of one in the store. */
+/** A file in the database, and one in the store. */
 export const SIZES = [EICAR.length, LARGE];
 
 export interface Site {

@@ -1,4 +1,4 @@
-// Scanning of uploads: what is refused, what is kept, and failures of the scanner.
+// Scanning of uploads: refused files, accepted files, and failures of the scanner.
 import assert from "node:assert/strict";
 import { readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ interface Place {
   name: string;
   skip?: string | false;
   config(t: TestContext): Promise<Partial<Config>>;
-  /** How many files the store holds. */
+  /** Returns the number of files in the store. */
   count(server: TestApp): Promise<number>;
 }
 
@@ -129,7 +129,7 @@ for (const { name, skip = false, config, count } of PLACES) {
   });
 }
 
-/** What a recipient sees of files that pass without a scan, and of others. */
+/** Asserts what a recipient sees of files accepted without a scan, and of scanned ones. */
 async function checkMarks(place: Site) {
   const { server, ann } = place;
   const bob = await person(server, "bob");
@@ -251,7 +251,7 @@ for (const [what, behaviour] of [
   test(`a scanner that ${what} accepts no file`, async (t) => {
     const place = await site(t, { timeoutMs: 3000 });
     place.scanner.behaviour = behaviour;
-    // Of a small file the end is sent before an answer can come.
+    // A small file is sent completely before an early verdict can arrive.
     const sizes = what === "answers before the end" ? [MAX_BYTES] : [...SIZES, MAX_BYTES];
     for (const size of sizes) assert.equal(await code(give(place, clean(size)), 503), "unavailable");
     assert.deepEqual(await filesOf(place.server, place.ann), []);
@@ -295,7 +295,7 @@ test("files that wait too long for the scanner are refused and closed", async (t
   assert.equal((await give(place, clean(LARGE))).status, 201, "no place was lost");
 });
 
-/** The files of the store that this process has open. */
+/** Returns the files of the store that this process has open. */
 async function openBlobs(dataFolder: string): Promise<string[]> {
   const descriptors = await readdir("/proc/self/fd");
   const paths = await Promise.all(

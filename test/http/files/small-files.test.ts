@@ -27,7 +27,7 @@ async function send(
   return (await response.json()) as Made;
 }
 
-/** Ids of the attachments whose bytes are in the database. */
+/** Returns the ids of attachments whose bytes are in the database. */
 function inDatabase(config: Config): unknown[] {
   const db = new DatabaseSync(join(config.dataFolder, "parley.db"), { readOnly: true });
   const ids = db.prepare("SELECT attachment_id AS id FROM small_files ORDER BY 1").all();

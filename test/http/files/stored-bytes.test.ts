@@ -1,4 +1,4 @@
-// The metric of the bytes that all users store.
+// The metric of the bytes stored by all users.
 import assert from "node:assert/strict";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
 import { upload } from "../../support/app.ts";

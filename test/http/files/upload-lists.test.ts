@@ -1,4 +1,4 @@
-// The list of unfinished uploads, where a client that lost its state finds what reserves its quota.
+// The list of unfinished uploads, in which a client without state finds the uploads that reserve its quota.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Limits } from "../../../src/config/limits.ts";
@@ -52,7 +52,7 @@ for (const engine of ENGINES) {
     assert.equal(body.offset, 2);
     assert.deepEqual((await list(server, ann, "?limit=1")).data, [body]);
     now += HOUR_MS;
-    // Whether the sweep has come by or not.
+    // Whether or not the sweep has run.
     assert.deepEqual(await ids(server, ann), [idOf(begun)]);
   });
 
@@ -63,7 +63,7 @@ for (const engine of ENGINES) {
     for (let i = 0; i < 7; i++) {
       made.unshift(idOf(await newUpload(server, ann, 1)));
       await newUpload(server, bob, 1);
-      // Complete ones between them.
+      // Completed uploads between unfinished ones.
       assert.equal(
         (await patch(server, ann, await newUpload(server, ann, 1), 0, Buffer.from("x"))).status,
         204,

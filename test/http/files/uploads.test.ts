@@ -6,7 +6,7 @@ import { startApp, type TestApp, type TestUser, upload } from "../../support/app
 import { eventually, storedFiles } from "../../support/files-on-disk.ts";
 import { beginUpload, FORM_HEAD, FORM_TAIL, readAll, readAnswer } from "../../support/raw-socket.ts";
 
-/** A text file that is too large for the database. */
+/** Returns a text file that is too large for the database. */
 function large(beginning: string): File {
   return new File([beginning.padEnd(100_000)], "a.txt");
 }
@@ -96,7 +96,7 @@ test("a stalled body is 408, and a slow but steady one is accepted", async (t) =
   stalled.destroy();
   const body = `${FORM_HEAD}steady${FORM_TAIL}`;
   const slow = await beginUpload(server.url, user, { "content-length": body.length });
-  // Longer than a body may stall.
+  // Takes longer than a body may stall.
   for (let at = 0; at < body.length; at += 8) {
     slow.write(body.slice(at, at + 8));
     await new Promise((resolve) => setTimeout(resolve, 100));

@@ -1,4 +1,4 @@
-// What the group model (../visibility/group-model.test.ts) does not reach: limits, links, open streams, erasing.
+// What the group model (../visibility/group-model.test.ts) does not cover: limits, links, open streams, erasing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deleteUser } from "../../../src/core/people/users.ts";
@@ -19,7 +19,7 @@ async function removeBob(server: TestApp, { ann, bob, group }: Trio): Promise<vo
   await done(send(server, ann, "DELETE", `${group}/members/${id}`));
 }
 
-/** The longest text that a message may have, in bytes. */
+/** The longest text of a message, in bytes. */
 const LONG = "🧗".repeat(10_000);
 const MESSAGES = 600;
 
@@ -28,7 +28,7 @@ onEachEngine("open streams of a removed member get nothing written after the rem
   const { ann, bob, cat, conversation, group } = scene;
   const stream = await listen(t, server, bob);
   const slow = await openStream(server, bob);
-  // More than sockets and the server buffer for a reader.
+  // More than the buffers of the sockets and the server.
   for (let i = 0; i < MESSAGES; i += 20)
     await Promise.all(Array.from({ length: 20 }, () => say(server, ann, conversation, LONG)));
   await removeBob(server, scene);
@@ -38,7 +38,7 @@ onEachEngine("open streams of a removed member get nothing written after the rem
   ];
   await read(send(server, ann, "PUT", group, { name: "after" }), 200);
   assert.ok(await eventually(async () => stream.events.some(({ type }) => type === "group.deleted")));
-  // The last event of both streams is one of Bob's contacts.
+  // Both streams end with an event of one of Bob's contacts.
   const { id: last } = await add(server, bob, "eve");
   let text = "";
   slow.setEncoding("utf8").on("data", (chunk) => {

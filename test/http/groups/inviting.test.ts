@@ -1,4 +1,4 @@
-// Inviting discloses nothing: answers and costs are the same for every name.
+// Inviting reveals nothing: answers and costs are the same for every name.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
@@ -7,9 +7,9 @@ import { startCounted } from "../../support/engines/counting.ts";
 import type { Counts } from "../../support/engines/postgres-proxy.ts";
 import { add, type Person, person, send } from "../../support/people.ts";
 
-/** Names of one length, by what their users are to the inviter. */
+/** Names of equal length, by what their users are to the inviter. */
 const KINDS = "contact knowing unknown blocker exclude nobody1 decline".split(" ");
-/** Change with each request. */
+/** Headers that differ for each request. */
 const PASSING = /^(?:date|request-id|location|etag|ratelimit)$/;
 
 interface Answer {
@@ -18,12 +18,12 @@ interface Answer {
   body: string;
 }
 
-/** Makes a user of each kind, and returns who invites them. */
+/** Creates a user of each kind, and returns the inviter. */
 async function makePeople(server: TestApp): Promise<Person> {
   const ann = await person(server, "ann");
   for (const kind of KINDS.filter((each) => each !== "nobody1")) {
     const other = await person(server, kind);
-    // Ann knows her own contacts. Users who have Ann as a contact see her invitations.
+    // Ann knows her contacts. Users who have Ann as a contact see her invitations.
     if (kind === "contact" || kind === "blocker") await add(server, ann, kind);
     if (kind !== "unknown" && kind !== "exclude") await add(server, other, "ann");
     if (kind === "blocker" || kind === "exclude") await send(server, other, "PUT", "/v1/blocks/ann");
@@ -52,7 +52,7 @@ async function plain(answer: Response, name: string): Promise<Answer> {
   };
 }
 
-/** What the inviter can do with a name. */
+/** Returns all requests that an inviter can send about a name. */
 function stepsOf(server: TestApp, ann: Person, group: string, name: string) {
   const members = `/v1/groups/${group}/members`;
   return {

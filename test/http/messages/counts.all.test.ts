@@ -6,7 +6,7 @@ import { startOn, testConfig } from "../../support/app.ts";
 import { asker } from "../../support/asker.ts";
 import { testDatabase } from "../../support/engines/postgres.ts";
 
-/** Fewer might not conflict. */
+/** Enough to cause conflicts. */
 const AT_ONCE = 200;
 
 test("200 concurrent creates of one user on PostgreSQL all succeed, up to the limit (tokens, webhooks, contacts)", async (t) => {
@@ -27,7 +27,7 @@ test("200 concurrent creates of one user on PostgreSQL all succeed, up to the li
   for (const [path, fields] of made) {
     const asked = Array.from({ length: AT_ONCE }, (_, count) => ask("POST", path, fields(count)));
     const statuses = (await Promise.all(asked)).map(({ status }) => status).sort();
-    // The user already has one token.
+    // The user already has one token, so one create fewer succeeds.
     assert.deepEqual(statuses, [...Array<number>(AT_ONCE - 1).fill(201), 409], path);
   }
 });

@@ -1,4 +1,4 @@
-// Alerts by edits of messages with mentions.
+// Notifications when an edit adds mentions.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hasUnnumbered } from "../../../src/db/queries/events/events.ts";
@@ -28,7 +28,7 @@ onEachEngineWith(LIMITS, "an edit alerts users it newly mentions who see the mes
       ({ notify, payload }) => [notify, (payload as Json).text ?? null],
     );
   await send(server, bob, "PUT", `/v1/conversations/${conversation}/read`, { message_id: id });
-  // PostgreSQL numbers events after their commit, and a subscription gets what is numbered after it.
+  // PostgreSQL numbers events after their commit, and a subscription gets events numbered after it was created.
   assert.ok(await eventually(async () => !(await hasUnnumbered(server.app.core.db))));
   const to = await pushServer(t);
   await subscribe(server, bob, to.device("/bob"));

@@ -12,7 +12,7 @@ const FULL = "contacts:write messages:read messages:write attachments:read attac
 
 const MIB = 1024 * 1024;
 
-/** A server whose clock stands still until it is moved. */
+/** A server whose clock stands still until the test sets it. */
 async function start(t: TestContext, limits: { messagesPerMinute: number; requestsPerSecond?: number }) {
   const time = { now: Date.UTC(2026, 10, 23) };
   const server = await startApp(t, { requestsPerSecond: 1_000_000, ...limits }, { clock: () => time.now });

@@ -13,7 +13,7 @@ import { type Receiver, receiver } from "../../support/receiver.ts";
 
 const LIKE = encodeURIComponent("👍");
 
-/** A group whose members see all of its history, and a message of Ann's. */
+/** Creates a group whose members see all history, and a message of Ann's. */
 async function scene(server: TestApp) {
   const group = await trio(server, { history: "all" });
   return { ...group, id: await say(server, group.ann, group.conversation, "hello") };
@@ -97,7 +97,7 @@ test("a reaction event shows user and emoji only while its recipient sees the re
   assert.deepEqual(message.reactions, []);
 });
 
-/** An all-users webhook for reactions, and the states of its deliveries. */
+/** Creates an all-users webhook for reactions, and returns the states of its deliveries. */
 async function hooked(server: TestApp, to: Receiver) {
   const admin = await server.user({ scopes: SCOPES });
   const made = await hook(server, admin, to, {

@@ -12,7 +12,7 @@ import { add, code, type Person, read, send } from "../../support/people.ts";
 import { receiver } from "../../support/receiver.ts";
 import { onEachEngine, PAUSE_MS, pair, post, settle, typists } from "./typing.ts";
 
-/** All rows of all tables. */
+/** Returns all rows of all tables. */
 async function content({ app: { core }, config }: TestApp): Promise<Record<string, unknown[]>> {
   const names = config.databaseUrl
     ? raw("SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'")
@@ -45,7 +45,7 @@ onEachEngine("typing leaves no row, event, delivery or idempotency key", async (
   };
   await again(1);
   time.now += PAUSE_MS + 1;
-  // When somebody was last seen is written once a second, of any request. The clock stands still from here on.
+  // Any request updates the time when a user was last seen, once a second. From here on the clock stands still.
   assert.equal(await code(post(here, ann, "nonsense"), 404), "conversation_not_found");
   const lastSeen = sql<{ seen_at: number }>`SELECT seen_at FROM activity WHERE user_id = ${ann.id}`;
   const isSeen = async () => (await here.app.core.db.get(lastSeen))?.seen_at === time.now;

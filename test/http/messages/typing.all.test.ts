@@ -32,7 +32,7 @@ onEachEngine("typing reaches streams of other members, without an event id", asy
   text = "";
   await type(here, ann, conversation);
   const [event] = await bobs.wait(1);
-  // 6 seconds after that time, in whole seconds, rounded up.
+  // Six seconds later, rounded up to whole seconds.
   const expires_at = Date.UTC(2030, 0, 1) / 1000 + 7;
   const payload = { conversation_id: conversation, user_id: ann.id, expires_at };
   assert.deepEqual(event as object, { type: "typing", conversation_id: conversation, payload });
@@ -76,7 +76,7 @@ onEachEngine("typing reaches joined members only, and is 404 for others", async 
     send(here, ann, "GET", "/v1/me"),
     200,
   );
-  // Cat has Ann: they share it. Dan does not have Bob.
+  // Cat has Ann as a contact, and they share a conversation. Dan does not have Bob.
   const dan = await person(here, "dan");
   const { conversation_id: lonely } = await add(here, bob, "dan");
   const streams = [];
@@ -145,7 +145,7 @@ onEachEngine("typing is broadcast once in three seconds", async (t, places, time
   await type(here, ann, other);
   await type(here, bob, conversation);
   await settle(here, ann, conversation, [anns, bobs]);
-  // Also at another node.
+  // The limit also applies on another node.
   await type(there, ann, conversation);
   time.now += PAUSE_MS - 1;
   for (const place of places) await type(place, ann, conversation);

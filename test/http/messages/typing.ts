@@ -35,13 +35,13 @@ export function onEachEngine(
   });
 }
 
-/** A clock that stands still until it is moved. */
+/** A clock that stands still until the test sets it. */
 export class Time {
   now = Date.UTC(2030, 0, 1);
   readonly clock: Clock = () => this.now;
 }
 
-/** Waits until no new stream gets earlier events. */
+/** Waits until earlier events are numbered, so that no new stream gets them. */
 async function numbered({ app: { core } }: TestApp): Promise<void> {
   assert.ok(await eventually(async () => !(await hasUnnumbered(core.db))));
 }
@@ -66,13 +66,13 @@ export async function type(server: TestApp, who: Person, conversation: string): 
   assert.deepEqual([answer.status, await answer.text()], [204, ""]);
 }
 
-/** The first three letters of the names of users shown as typing. */
+/** Returns the first three letters of the names of typists. */
 export const typists = (events: readonly TestEvent[], ...known: Person[]) =>
   events
     .filter(({ type }) => type === "typing")
     .map(({ payload }) => known.find(({ id }) => id === payload.user_id)?.name.slice(0, 3));
 
-/** Waits until all streams have got a message: earlier broadcasts have arrived by then. */
+/** Sends a message and waits until all streams have it, and thus all earlier broadcasts. */
 export async function settle(server: TestApp, sender: Person, conversation: string, streams: Stream[]) {
   const id = await say(server, sender, conversation, "the last");
   const has = ({ events }: Stream) => events.some(({ payload }) => payload.id === id);

@@ -1,4 +1,4 @@
-// A start updates the search keys of contacts that an older rule stored.
+// A start updates search keys of contacts that an older rule created.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApp } from "../../../src/app.ts";
@@ -8,11 +8,11 @@ import { startOn } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
 import { type Engine, oldConfig, type Rows } from "../../support/old-databases.ts";
 
-/** The last versions in which names were searched with their accents. */
+/** The last versions whose search keys had accents. */
 const BEFORE = { sqlite: 19, postgres: 16 };
 const PEOPLE = 1203;
 
-/** Contacts as they were stored then. The last of them alone have other keys now. */
+/** Returns contacts as stored then. Only the last ones have other keys now. */
 function rowsOf(): Rows {
   const own = `cnv_${"0".repeat(26)}`;
   const rows: Rows = [

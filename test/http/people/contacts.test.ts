@@ -1,11 +1,11 @@
-// Filters of the list of contacts, and what a user reads about themselves.
+// Filters of the list of contacts, and the user's own fields.
 import { sharedApp, type TestApp, upload } from "../../support/app.ts";
 import { fieldsOf, person, send } from "../../support/people.ts";
 import { row, scenarios } from "../../support/scenarios.ts";
 
 let scenes = 0;
 
-/** Ann has three contacts, the second of them blocked. Bob has one of the same name as her first. */
+/** Ann has three contacts, the second one blocked. Bob has a contact of the same name as her first. */
 async function addressBook(server: TestApp) {
   const number = ++scenes;
   const [ann, bob] = [await person(server, `ann${number}`), await person(server, `bob${number}`)];

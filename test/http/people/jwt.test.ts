@@ -34,10 +34,10 @@ interface Subject {
   server: TestApp;
   provider: Provider;
   clock: { now: number };
-  /** Claims of a good token, with these. */
+  /** Returns the claims of a valid token, with these changes. */
   claims(more?: object): object;
   get(token: string, path?: string): Promise<Response>;
-  /** The status of a request with a token of these claims. */
+  /** Returns the status of a request with a token of these claims. */
   status(more?: object, key?: SigningKey): Promise<number>;
 }
 
@@ -158,7 +158,7 @@ test("a signed token may be off by 60 seconds of clock skew, and no more", async
   assert.equal(await status({ exp: seconds - 59 }), 200);
   assert.equal(await status({ nbf: seconds + 60 }), 200);
   assert.equal(await status({ iat: seconds + 60 }), 200);
-  // A cached token, too.
+  // Also a token in the cache.
   const token = signJwt(first, claims());
   assert.equal((await get(token)).status, 200);
   clock.now = NOW + 600 * SECOND + MINUTE - 1;
@@ -259,7 +259,7 @@ for (const engine of ["SQLite", "PostgreSQL"]) {
     }
     const ids = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
-        // Each differs, so that no cache answers for another.
+        // Each token differs, so that no cache has it.
         const authorization = `Bearer ${signJwt(first, claims({ jti: `${index}` }))}`;
         return idOf(await fetch(`${urls[index % urls.length]}/v1/me`, { headers: { authorization } }));
       }),

@@ -1,4 +1,4 @@
-// Tokens: how they are created, what they may do, and when they end.
+// Tokens: creating them, their scopes, and their end.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allTokens, revokeToken, SCOPES } from "../../../src/core/people/tokens.ts";
@@ -40,13 +40,13 @@ test("a revoked token is refused by the next request", async () => {
   assert.equal(await statusOf(server, user), 401);
 });
 
-/** Paths that need no token, and the session of a browser, which any token may start. */
+/** Paths that need no token, and /session, which any token may use. */
 const PUBLIC =
   "/ /assets /push-worker.js /manifest.webmanifest /icon-192.png /icon-512.png /icon-maskable.png /session /archives /healthz /readyz /openapi.json /docs".split(
     " ",
   );
 
-/** The path of a route with an id of the right form in place of each parameter. */
+/** Returns the path of a route with a well-formed id for each parameter. */
 function exampleOf(path: string): string {
   const id = path.startsWith("/files/") ? "att_00000000000000000000000000" : "x";
   return path.replace(":id", id).replace(":filename", "x");
@@ -72,7 +72,7 @@ test("a token without the scope of a route is 403 insufficient_scope", async () 
   }
 });
 
-/** The paths in a printed tree of routes, which indents each level by four characters. */
+/** Returns the paths in a printed tree of routes, which indents each level by four characters. */
 function pathsIn(tree: string): string[] {
   const parts: string[] = [];
   return [...tree.matchAll(/^([│├└─ ]*)(\S+) \(/gm)].map(([, indent, part]) => {

@@ -1,4 +1,4 @@
-// Users as administrators create, find and erase them.
+// Users: creating, finding and erasing them as an administrator.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
@@ -14,7 +14,7 @@ let scenes = 0;
 
 const ZOE = { phone_number: "+1 555-0100", display_name: "Z", avatar_url: "https://example.com/z.png" };
 
-/** An administrator and two users, the newer one first. */
+/** Creates an administrator and two users, the newer one first. */
 async function office(server: TestApp) {
   const number = ++scenes;
   const admin = await server.user({ scopes: SCOPES });

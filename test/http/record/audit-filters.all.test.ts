@@ -13,7 +13,7 @@ interface Office {
   time: { now: number };
 }
 
-/** A test on SQLite and on PostgreSQL, with a clock that stands still until it is moved. */
+/** Runs a test on SQLite and on PostgreSQL, with a clock that stands still until the test sets it. */
 function onEachEngine(name: string, run: (t: TestContext, office: Office) => Promise<void>): void {
   for (const engine of ENGINES)
     test(`${name} (${engine})`, async (t) => {
@@ -42,7 +42,7 @@ async function actions(office: Office, query: Record<string, string>): Promise<s
   return (await read(office, query)).entries.map(({ action }) => action);
 }
 
-/** Writes entries that nobody did, as the background does. */
+/** Adds entries without an actor, like background work. */
 async function fill({ server }: Office, count: number): Promise<void> {
   const { db, newId, clock } = server.app.core;
   for (let left = count; left > 0; left -= 5000) {
@@ -85,7 +85,7 @@ onEachEngine("the audit trail is filtered by actor, object, action, time and wor
     [{ created_from: `${start + 3}`, created_before: `${start + 3}` }, []],
     [{ q: "phone bl" }, ["token.created"]],
     [{ q: "KAHN" }, [renamed]],
-    // Also the token that was used, and the user whose token it is.
+    // The search also finds the token that was used and the token's user.
     [{ q: token.id as string }, [deleted, renamed, created, "token.created"]],
     [{ q: ann }, ["token.created", "user.created"]],
     [{ q: "hone" }, []],

@@ -40,7 +40,7 @@ async function exported(server: TestApp, admin: TestUser, accept = "application/
   return lines(await response.text());
 }
 
-/** Adds lines as the background does. */
+/** Adds entries, like background work. */
 async function fill(server: TestApp, count: number): Promise<void> {
   const { db, newId } = server.app.core;
   for (let left = count; left > 0; left -= 5000) {
@@ -127,7 +127,7 @@ test("an export that nobody reads stops reading the database", async (t) => {
   socket.write(
     `GET /v1/audit HTTP/1.0\r\nhost: x\r\nauthorization: ${admin.headers.authorization}\r\naccept: application/jsonl\r\n\r\n`,
   );
-  // Enough to read all of it many times over, were nothing held back.
+  // Long enough to read everything many times if nothing stopped the export.
   await sleep(2000);
   await server.app.core.db.write("forgetEntries", { before: "~", limit: count + 2 });
   const chunks: Buffer[] = [];
@@ -140,7 +140,7 @@ test("an export that nobody reads stops reading the database", async (t) => {
   t.diagnostic(`${came.length} of ${count} lines had been read`);
 });
 
-/** A server of which a file was downloaded in many ways, stopped and started anew, so that all is written. */
+/** Returns a server on which a file was downloaded in many ways, after a restart that wrote all counts. */
 async function afterDownloads(
   t: TestContext,
   download: (server: TestApp, link: string, user: TestUser) => Promise<void>,
@@ -288,7 +288,7 @@ test("parley audit prints the trail, with its filters, while the server runs", a
   assert.deepEqual(await found("--actor", "admin"), []);
   assert.deepEqual(await found("--before", "2026-01-01T00:00Z"), []);
   assert.equal((await found("--from", "2026-01-01")).length, told.length);
-  // In any time zone of the computer.
+  // In any time zone.
   const hour = new Date(told.at(-1)!.created_at * 1000 + 3_600_000).toISOString().slice(0, 16);
   command.env.TZ = "Asia/Tokyo";
   assert.deepEqual(await found("--from", hour), []);

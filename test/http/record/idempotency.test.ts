@@ -52,7 +52,7 @@ function give(server: Place, who: Person, sent: Sent = {}): Promise<Response> {
   return fetch(`${server.url}/v1/attachments${query}`, { method: "POST", headers, body: form });
 }
 
-/** The JSON of a 201 that is the first answer, or that answer again. */
+/** Asserts a 201, as first answer or as replay, and returns its JSON. */
 async function made(
   answering: Promise<Response>,
   isReplay: boolean,
@@ -64,7 +64,7 @@ async function made(
   return body;
 }
 
-/** Both kinds of request are answered on `there` as they were on `here`, and nothing is made a second time. */
+/** Asserts that both kinds of request return on `there` what they returned on `here`, and create nothing again. */
 async function answersAgain(here: TestApp, there: () => Promise<TestApp>): Promise<void> {
   const ann = await person(here, "ann");
   const large = { content: "x".repeat(50_000), key: "large" };
@@ -72,7 +72,7 @@ async function answersAgain(here: TestApp, there: () => Promise<TestApp>): Promi
   const small = await made(give(here, ann, { key: "small" }), false);
   const file = await made(give(here, ann, large), false);
   const other = await there();
-  // Addresses of files name the node that is asked.
+  // URLs of files contain the address of the node that answers.
   const asThere = (shown: object) => JSON.parse(JSON.stringify(shown).replace(here.url, other.url));
   assert.deepEqual(await made(create(other, ann, "bob"), true), contact);
   assert.deepEqual(await made(give(other, ann, { key: "small" }), true), asThere(small));
@@ -174,7 +174,7 @@ test("a failed request does not use up its Idempotency-Key", async (t) => {
   await made(give(server, bob, { key: "upload" }), false);
 });
 
-// A file that is kept in the database, and one that is kept in the store.
+// One size is stored in the database, the other in the store.
 for (const size of [1000, 50_000]) {
   test(`a replay of an upload of ${size} bytes leaves one file, and another upload with its key is 422`, async (t) => {
     const server = await startApp(t);
@@ -210,7 +210,7 @@ test("a replay of an upload succeeds with a full quota, and is 404 once the file
   const server = await startApp(t, { userQuotaBytes: 1000 });
   const ann = await person(server, "ann");
   const toBob = await add(server, ann, "bob");
-  // In the query: there a target is looked for before the file comes in.
+  // In the query, where the target is checked before the file arrives.
   const sent = { content: "x".repeat(1000), query: `?conversation_id=${toBob.conversation_id}` };
   const first = await made(give(server, ann, sent), false);
   assert.deepEqual(await made(give(server, ann, sent), true), first, "the quota is full");

@@ -7,7 +7,7 @@ import { startOn, upload } from "../../support/app.ts";
 import { oldConfig, type Rows } from "../../support/old-databases.ts";
 import { code, fieldsOf, read, send } from "../../support/people.ts";
 
-/** The last schema in which the result of a key was all that had been answered. */
+/** The last schema in which the stored result of a key is the whole answer. */
 const OLD_VERSION = 10;
 
 const sha256 = (text: string) => hash("sha256", text, "buffer");
@@ -25,13 +25,13 @@ const FILE = {
 const user_id = FILE.uploader_id;
 const conversation = { conversation_id: FILE.conversation_id };
 
-/** As that version stored a key: the result is the contact as the JSON that was answered, or the row of a file. */
+/** Returns a key as that version stored it. The result is the JSON of the contact, or the row of the file. */
 function keyRow(key: string, asked: unknown[], result: string): Rows[number] {
   const hashes = { key_hash: sha256(key), fingerprint: sha256(JSON.stringify(asked)) };
   return ["idempotency", { user_id, ...hashes, result, until: Date.now() + 3_600_000 }];
 }
 
-/** A user, a contact and a file, both created with a key. */
+/** A user, a contact and a file, the last two created with a key. */
 const ROWS: Rows = [
   ["users", { id: user_id, username: "ann", username_key: "ann", ...conversation, created_at: 1 }],
   ["storage", { user_id, used: FILE.file_size }],

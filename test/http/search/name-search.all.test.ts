@@ -1,4 +1,4 @@
-// `q` of contacts, attachments and users, compared with a model that scans each name, and how much one request scans.
+// `q` of contacts, attachments and users: compared with a model that scans each name, and how much one request scans.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -73,7 +73,7 @@ const part = fc.constantFrom(...PARTS);
 const pieces = fc.array(fc.tuple(part, fc.constantFrom(...BETWEEN)), { minLength: 1, maxLength: 4 });
 const name = pieces.map((all) => all.flat().join("").trim() || "x");
 const phone = fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: 3, maxLength: 12 });
-/** Parts of words of a name that there is, or any text. */
+/** Parts of words of an existing name, or any text. */
 const sought = fc.oneof(
   {
     weight: 5,
@@ -101,7 +101,7 @@ function textOf(each: Sought, which: number, names: string[]): string {
   return cut.join(" ");
 }
 
-/** Folding is tested in test/unit/search-words.test.ts. */
+/** Returns the folded words. test/unit/search-words.test.ts tests folding. */
 const wordsOf = (text: string) =>
   fold(text)
     .split(/[\p{P}\p{Z}\p{C}]+/u)
@@ -112,7 +112,7 @@ const isUnspaced = (text: string) =>
     .split(" ")
     .some((script) => new RegExp(`^\\p{scx=${script}}`, "u").test(text));
 
-/** What a character is: a word of a file name begins where that changes. */
+/** Returns the kind of a character. In a file name a new word begins where the kind changes. */
 function kindOf(character: string): string {
   if (isUnspaced(character)) return "unspaced";
   if (/[\p{L}\p{M}]/u.test(character)) return "letter";
@@ -131,12 +131,12 @@ function begins(word: string, sought: string, inFile: boolean): boolean {
 const isFound = (names: string[], q: string, inFile: boolean) =>
   wordsOf(q).every((each) => names.flatMap(wordsOf).some((word) => begins(word, each, inFile)));
 
-/** So has what belongs to which number. */
+/** Reports whether digits of `q` occur in the phone number. test/unit/search-words.test.ts tests reading digits. */
 function isDialled(phoneNumber: string, q: string): boolean {
   return searchDigits(q).some((digits) => ` ${phoneDigits(phoneNumber)}`.includes(digits));
 }
 
-/** Every item that is found, page by page as the links lead. */
+/** Returns all items found, page by page along the links. */
 async function walk<T>(server: TestApp, user: TestUser, path: string): Promise<T[]> {
   const found: T[] = [];
   for (let next: string | undefined = path; next !== undefined; ) {
@@ -166,7 +166,7 @@ for (const engine of ENGINES) {
         const contacts: typeof people = [];
         for (const fields of people) {
           const made = await send(server, user, "POST", "/v1/contacts", fields);
-          // Of two names that are the same, or of none that is visible, the first is enough.
+          // A repeated or invisible name is refused.
           if (made.status === 201) contacts.unshift(fields);
         }
         const kept: string[] = [];
@@ -220,7 +220,7 @@ for (const engine of ENGINES) {
     }
     const notes = await read<{ conversation_id: string }>(send(server, bob, "GET", "/v1/me"), 200);
     assert.deepEqual(await names(bob, `/v1/attachments?q=plan&conversation_id=${notes.conversation_id}`), []);
-    // Who sent a file that another sees and deletes it for themselves keeps its grant.
+    // The sender of a file that another user sees keeps its grant after deleting it for themselves.
     const own: string[] = [];
     for (let i = 0; i < 5; i++) own.push(await give(server, bob, conversation_id, `plan own ${i}.txt`));
     for (const id of own) {
@@ -294,7 +294,7 @@ interface Shown {
   last_active_at: number | null;
 }
 
-/** The most files that one request looks at. */
+/** The most files that one request scans. */
 const MOST = 20_000;
 
 test("one request scans at most 20,000 users, and the next page continues after them", async (t) => {
@@ -333,7 +333,7 @@ test("one request scans at most 20,000 files, and the next page continues after 
   };
   const newest = (number: number) => `att_7zzz${String(number).padStart(22, "0")}`;
   const oldest = (number: number) => `att_0000${String(number).padStart(22, "0")}`;
-  // From the newest, which has the number MOST + 100.
+  // From the newest file, whose number is MOST + 100.
   const first = await page("");
   assert.deepEqual(first, { has_more: true, ids: [], next: newest(101), prev: undefined });
   const second = await page(`&starting_after=${first.next}`);

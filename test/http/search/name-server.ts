@@ -1,4 +1,4 @@
-// A name server, so that a test decides where names lead.
+// A DNS server whose answers a test controls.
 import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
@@ -7,17 +7,17 @@ import type { TestContext } from "node:test";
 
 const A = 1;
 const HEAD_BYTES = 12;
-/** Answer, recursion available. */
+/** An answer with recursion available. */
 const ANSWERED = 0x8180;
 const NOT_FOUND = 0x8183;
-/** In place of an address: an alias of a name that has none. */
+/** Instead of an address: an alias whose target has no address. */
 export const ALIAS = "alias";
-/** Alias, IN, no time to live, three bytes: the name "x". */
+/** CNAME, IN, TTL 0, three bytes: the name "x". */
 const ALIAS_RECORD = [0xc0, HEAD_BYTES, 0, 5, 0, 1, 0, 0, 0, 0, 0, 3, 1, 0x78, 0];
 
 /**
- * Makes resolvers that ask it. `leads` says which IPv4 addresses a name has at this moment: none is "not found", undefined is
- * silence. No name has another kind of address.
+ * Creates resolvers that ask this server. `leads` returns the current IPv4 addresses of a name: none means "not found",
+ * undefined means no answer. Names have no other records.
  */
 export async function nameServer(
   t: TestContext,
@@ -38,7 +38,7 @@ export async function nameServer(
     head.writeUInt16BE(addresses.length === 0 ? NOT_FOUND : ANSWERED, 2);
     head.writeUInt16BE(1, 4);
     head.writeUInt16BE(answers.length, 6);
-    // Each: the name of the question, A, IN, no time to live, four bytes.
+    // Each answer: the name of the question, A, IN, TTL 0, four bytes.
     const records = answers.map((each) =>
       Buffer.from(
         each === ALIAS

@@ -33,7 +33,8 @@ for (const engine of ["sqlite", "postgres"] as const) {
     await site.indexed();
     assert.deepEqual(await findings(site), []);
     const bodyOf = (id: string) => `(SELECT body_id FROM messages WHERE id = '${id}')`;
-    // One word more than the index has; a text that it never got; one that is gone and stays in it.
+    // A text with a word that the index lacks, a text that was never indexed, and a deleted text that is still in the
+    // index.
     await site.change(`UPDATE message_bodies SET text = 'one red fox jumps' WHERE id = ${bodyOf(ids[0]!)}`);
     await site.change(`INSERT INTO message_bodies (text) VALUES ('never')`);
     await site.change(
@@ -88,7 +89,7 @@ for (const engine of ["sqlite", "postgres"] as const) {
     const column = columnOf({ databaseUrl, dataFolder: folderOf(site.command) });
     const isUnderWay = async () => (await column("SELECT after_id FROM reindexing")).length > 0;
     const ended = once(repair, "exit");
-    // It may also have ended before anybody looked.
+    // The repair may also have ended before this check.
     while (repair.exitCode === null && !(await isUnderWay())) await sleep(1);
     repair.kill("SIGKILL");
     await ended;
@@ -109,7 +110,7 @@ for (const engine of ["sqlite", "postgres"] as const) {
     const column = columnOf({ databaseUrl, dataFolder: folderOf(site.command) });
     const body = "(SELECT MAX(id) FROM message_bodies)";
     const now = (await column(`SELECT word FROM indexed_words WHERE body_id = ${body}`)).join(" ");
-    // What the text was by another rule: it could not be taken out of the index.
+    // The words of the text by an older rule, which cannot be removed from the index.
     await site.change(
       `INSERT INTO message_index (message_index, rowid, words) SELECT 'delete', ${body}, '${now}'`,
     );
@@ -130,7 +131,7 @@ for (const engine of ["sqlite", "postgres"] as const) {
   });
 }
 
-/** Overwrites what SQLite keeps of the index: all of its rows, or those of its words alone. */
+/** Overwrites SQLite's tables of the index: all rows, or only those of words. */
 const damage = (rows: string) =>
   `UPDATE message_index_data SET block = zeroblob(length(block)) WHERE id ${rows}`;
 const WORDS = damage("> 10");
@@ -193,18 +194,18 @@ test("a search index with an empty list of segments is rebuilt", async (t) => {
   assert.deepEqual(await search(site, "red"), ["red fox"]);
   await site.indexed();
   await server.stop();
-  // A list of no segments: FTS5 numbers the next one as the one that is there, and fails at the commit.
+  // With an empty list of segments FTS5 reuses the number of an existing one, and fails at the commit.
   await site.change(damage("= 10"));
   assert.ok((await findings(site)).every(({ kind, hint }) => kind === "search" && hint === HINT));
   const again = await site.command.serve();
   await say(site, "red dog");
-  // The indexer notices it when it writes.
+  // The indexer detects it at its next write.
   assert.ok(await eventually(async () => LOGGED.test(again.stderr())));
   assert.deepEqual(await searchAgain(site, "red"), ["red dog", "red fox"]);
   assert.deepEqual(await findings(site), []);
 });
 
-/** Overwrites a page of the database file that only the index has. */
+/** Overwrites a page of the database file that belongs to the index only. */
 async function overwritePage(site: Site): Promise<void> {
   const path = join(folderOf(site.command), "parley.db");
   const db = new DatabaseSync(path);

@@ -9,7 +9,7 @@ import { administer, testDatabase } from "../../support/engines/postgres.ts";
 import { person, read, say, send } from "../../support/people.ts";
 import { MESSAGES, QUERIES } from "./search-messages.ts";
 
-/** For each query the numbers of what it finds. */
+/** For each query, the numbers of the messages found. */
 type Found = number[][];
 
 const expected: Found = QUERIES.map(({ hits, missed = [], extra = [] }) =>
@@ -53,7 +53,7 @@ function bySqlite(): Found {
 }
 
 async function byPostgres(server: string): Promise<Found> {
-  // The tests' own database has the locale C, in which no letter beyond ASCII has a lower case.
+  // The test database has the locale C, in which non-ASCII letters have no lower case.
   const name = `parley_test_${process.pid}_unicode`;
   await administer(
     server,

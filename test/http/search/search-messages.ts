@@ -1,16 +1,16 @@
-// Messages of people who write in many scripts, and what they search: hits are what a person of that language expects.
+// Messages in many scripts, and searches with the results that a speaker of the language expects.
 
-/** What a person searches, and the numbers of the messages that they expect, newest first. */
+/** A search, and the numbers of the messages that a person expects, newest first. */
 export interface Query {
   q: string;
   hits: readonly number[];
-  /** Those of `hits` that Parley does not find, because it knows no grammar and no dictionary. */
+  /** Those of `hits` that Parley misses, because it knows no grammar and no dictionary. */
   missed?: readonly number[];
-  /** What Parley finds besides. */
+  /** Unexpected results of Parley. */
   extra?: readonly number[];
 }
 
-/** In the order in which they are sent, each with its number. */
+/** In the order of sending, each with its number. */
 export const MESSAGES: ReadonlyMap<number, string> = new Map([
   // English
   [1, "The boiler in flat 4B leaks again, can you call the plumber?"],

@@ -1,4 +1,5 @@
-// Migrations of databases without a search index: a search waits for the index, then finds all messages.
+// Migrations of databases without a search index: a search is refused until the index is built, then finds all
+// messages.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApp } from "../../../src/app.ts";
@@ -15,12 +16,12 @@ import { read, say, send } from "../../support/people.ts";
 import { messageId } from "../../support/rows.ts";
 import { columnOf, findIndexProblems } from "../../support/search-index.ts";
 
-/** However few messages there are. */
+/** Uses the index for any number of messages. */
 const INDEXED = { messagesReadAtOnce: 0 };
 
 const OWN = `cnv_${"0".repeat(26)}`;
 
-/** Messages are old, edited since, or deleted: of the last, and of the text before the edit, an empty body is left. */
+/** Returns old, edited and deleted messages. A deleted message, and the text before an edit, leave an empty body. */
 function rowsOf(): Rows {
   const user = { id: "usr_1", username: "ann", username_key: "ann", conversation_id: OWN, created_at: 1 };
   const own = { user_id: "usr_1", conversation_id: OWN };
@@ -49,13 +50,13 @@ function rowsOf(): Rows {
   ];
 }
 
-/** The versions with messages and without search. */
+/** The schema versions with messages and without search. */
 const SCHEMAS: [Engine, number][] = [
   ...[11, 12, 13].map((version): [Engine, number] => ["sqlite", version]),
   ...[7, 8, 9].map((version): [Engine, number] => ["postgres", version]),
 ];
 
-/** Migrates as a start does, without the work in the background. Returns a token. */
+/** Migrates like a start, without background work. Returns a token. */
 async function migrate(config: Config): Promise<string> {
   const app = await createApp(config);
   const { token } = await createToken(app.core, null, "usr_1", {});
@@ -63,7 +64,7 @@ async function migrate(config: Config): Promise<string> {
   return token;
 }
 
-/** Keeps the index from being written. */
+/** Blocks writes to the index. */
 async function hold({ databaseUrl, dataFolder }: Config): Promise<() => Promise<void>> {
   if (databaseUrl === null) {
     const held = holdWrites(databaseOf(dataFolder));
@@ -98,7 +99,7 @@ for (const [engine, version] of SCHEMAS) {
       const refused = await search(server, me, "red");
       assert.equal((await read<Json>(Promise.resolve(refused), 503)).code, "unavailable");
       assert.equal(refused.headers.get("retry-after"), "1");
-      // What holds SQLite's index holds all writes.
+      // On SQLite this lock blocks all writes.
       if (engine === "postgres") await change(server);
       assert.equal((await search(server, me, "red")).status, 503);
     } finally {

@@ -10,7 +10,7 @@ import { folderOf, type Site, say, search, searchAgain, startSite } from "./sear
 const TEXTS = ["one red", "two red 東京", "three blue red"];
 const FOUND = TEXTS.toReversed();
 
-/** A stopped server with messages, one of them edited and one deleted, which `indexed` were in its index. */
+/** Returns a stopped server with messages, one edited and one deleted. If `indexed`, they are in its index. */
 async function stopped(t: TestContext, indexed: boolean): Promise<Site> {
   const [site, server] = await startSite(t, "sqlite");
   const { command, headers } = site;

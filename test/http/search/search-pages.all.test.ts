@@ -1,4 +1,4 @@
-// Searches for very frequent words, and conversations with the same key in the index.
+// Searches for very frequent words, and in conversations with the same key in the index.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createToken } from "../../../src/core/people/tokens.ts";
@@ -8,16 +8,16 @@ import { ENGINES, startOnEngine } from "../../support/on-engines.ts";
 import { done, pair, read, send } from "../../support/people.ts";
 import { aUser, contact, message, messageId } from "../../support/rows.ts";
 
-/** Searches use the index, even of few messages. */
+/** Uses the index even for few messages. */
 const INDEXED = { messagesReadAtOnce: 0 };
 
-/** More than a search looks up at once. */
+/** More than one lookup of a search. */
 const MESSAGES = 2100;
-/** Every so many messages have both of two words with the same beginning. */
+/** One in this many messages has both of two words with the same beginning. */
 const EVERY = 7;
 const AT_ONCE = 100;
 
-/** Writes messages past the API, many at once, and returns their ids, oldest first. */
+/** Writes many messages at once without the API, and returns their ids, oldest first. */
 async function fill(server: TestApp, who: TestUser, conversations: readonly string[]): Promise<string[]> {
   const { db, newId } = server.app.core;
   const sent = Array.from({ length: MESSAGES }, (_, i) => ({
@@ -42,7 +42,7 @@ async function page(
   return { ids: (data as { id: string }[]).map(({ id }) => id), more: has_more === true };
 }
 
-/** All pages, one after the other. */
+/** Returns all pages, joined. */
 async function walk(server: TestApp, who: TestUser, query: string, newer = false): Promise<string[]> {
   const ids: string[] = [];
   let cursor = newer ? `&ending_before=${messageId(0).replace(/./g, (c, i) => (i < 4 ? c : "0"))}` : "";
@@ -64,7 +64,7 @@ for (const name of ENGINES) {
     const sent = await fill(server, ann, [conversation_id, own, conversation_id]);
     await done(send(server, bob, "DELETE", `/v1/messages/${sent[6]}?for=me`));
     const newest = sent.toReversed();
-    // A word, a beginning, a letter with which too many words begin, and two frequent ones.
+    // A word, a prefix, a letter with which too many words begin, and two frequent prefixes.
     for (const q of ["the", "th", "t", "the+th"]) {
       assert.deepEqual(await walk(server, ann, `q=${q}`), newest, q);
       assert.deepEqual(await walk(server, ann, `q=${q}`, true), newest, q);
@@ -73,7 +73,7 @@ for (const name of ENGINES) {
     assert.deepEqual(await walk(server, ann, `q=the&conversation_id=${conversation_id}`), shared);
     const ofBob = shared.filter((id) => id !== sent[6]);
     assert.deepEqual(await walk(server, bob, "q=the"), ofBob);
-    // Both words of a message begin so.
+    // Both words of a message begin like this.
     const foxes = newest.filter((_, i) => (MESSAGES - 1 - i) % EVERY === 0);
     for (const q of ["fox", "fo", "foxb+foxa"]) {
       assert.deepEqual(await walk(server, ann, `q=${q}`), foxes, q);

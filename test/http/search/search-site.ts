@@ -1,4 +1,4 @@
-// A server of either engine by its command line, and what it finds.
+// A server on either engine, started by its command line, and its search results.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -11,10 +11,10 @@ import { columnOf, findIndexProblems } from "../../support/search-index.ts";
 export interface Site {
   command: CommandLine;
   headers: Record<string, string>;
-  /** Changes rows without the server. */
+  /** Changes rows directly in the database. */
   change(sql: string): Promise<unknown>;
   problems(): Promise<string[]>;
-  /** Resolves once the index has all texts: until then a search reads them without it. */
+  /** Resolves once the index has all texts. Until then a search reads them without the index. */
   indexed(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ const ENGINES = { sqlite: onSqlite, postgres: onPostgres };
 /** More than a search reads without the index. */
 const MANY = 60;
 
-/** Starts a server with many messages of no interest. */
+/** Starts a server with many unrelated messages. */
 export async function startSite(t: TestContext, engine: keyof typeof ENGINES): Promise<[Site, Served]> {
   const [command, change] = await ENGINES[engine](t);
   const server = await command.serve();
@@ -61,7 +61,7 @@ export async function say({ command, headers }: Site, text: string): Promise<str
   return ((await answer.json()) as { id: string }).id;
 }
 
-/** Returns the texts that it finds, or "503". */
+/** Returns the texts that the search finds, or "503". */
 export async function search({ command, headers }: Site, q: string): Promise<string[]> {
   const answer = await fetch(`${command.url}/v1/messages?limit=100&q=${encodeURIComponent(q)}`, { headers });
   if (answer.status !== 200) {
@@ -71,7 +71,7 @@ export async function search({ command, headers }: Site, q: string): Promise<str
   return ((await answer.json()) as { data: { text: string }[] }).data.map(({ text }) => text);
 }
 
-/** Waits while the index is rebuilt. */
+/** Searches again while the index is rebuilt. */
 export async function searchAgain(site: Site, q: string): Promise<string[]> {
   let found: string[] = [];
   await eventually(async () => {

@@ -15,7 +15,7 @@ import { eventually } from "../../support/files-on-disk.ts";
 import { ENGINES, startOnEngine } from "../../support/on-engines.ts";
 import { done, type Person, pair, person, read, say, send } from "../../support/people.ts";
 
-/** Searches use the index, even of few messages. */
+/** Uses the index even for few messages. */
 const INDEXED = { messagesReadAtOnce: 0 };
 
 async function search(server: TestApp, who: Person, q: string): Promise<string[]> {
@@ -26,7 +26,7 @@ async function search(server: TestApp, who: Person, q: string): Promise<string[]
   return (page.data as Json[]).map(({ text }) => String(text));
 }
 
-/** How many texts of the conversation the index has, once nothing waits for it. */
+/** Returns how many texts of the conversation are indexed, once nothing waits for the index. */
 async function indexed({ app }: TestApp, conversation: string): Promise<number> {
   const { db } = app.core;
   await eventually(async () => (await db.get(sql`SELECT body_id FROM unindexed`)) === undefined);
@@ -71,7 +71,7 @@ for (const name of ENGINES) {
     await indexed(server, conversation);
     const { db } = server.app.core;
     const { write } = db;
-    // The index gets nothing more.
+    // Stops indexing.
     db.write = ((...args: unknown[]) =>
       args[0] === "indexMessages" ? Promise.resolve(false) : Reflect.apply(write, db, args)) as typeof write;
     t.after(() => {
@@ -99,7 +99,7 @@ for (const name of ENGINES) {
       send(server, ann, "GET", "/v1/me"),
       200,
     );
-    // Not one that a database could make shorter.
+    // Texts that no database can compress.
     const long = Array.from({ length: 10_000 }, () => String.fromCodePoint(0x2_0000 + randomInt(40_000)));
     const latin = randomBytes(5000).toString("hex");
     for (const text of [latin, long.join(""), `${latin.slice(0, 100)}x`, "short"])
@@ -135,7 +135,7 @@ for (const [when, ago] of [
     );
     db.exec("COMMIT");
     await say(server, bob, conversation, "wool");
-    // One letter is in no index.
+    // A single letter is not in the index.
     const path = "/v1/messages?limit=5&q=w";
     const linkOf = (answer: Response) =>
       /[?&]starting_after=(msg_\w+)[^>]*>; rel="next"/.exec(String(answer.headers.get("link")))?.[1];

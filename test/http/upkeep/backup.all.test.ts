@@ -7,7 +7,7 @@ import { type CommandLine, commandLine, pushKeyOf, tokenOf } from "../../support
 import { type Acknowledged, flipBit, nothing, send, sha256, write } from "../../support/command-writers.ts";
 import { makeOldSqlite } from "../../support/old-databases.ts";
 
-/** A command line whose data folder, still missing, is another; its server has the same address. */
+/** Returns a command line with another, missing data folder, whose server has the same address. */
 function elsewhere(command: CommandLine, t: TestContext): Promise<CommandLine> {
   return commandLine(t, { PARLEY_PORT: command.env.PARLEY_PORT! });
 }
@@ -30,7 +30,10 @@ async function linksOf(command: CommandLine, headers: Record<string, string>): P
   return links;
 }
 
-/** Starts a server and demands of it all that was acknowledged, also by links that the old one has given, and the key of devices. */
+/**
+ * Starts a server and asserts that it has all acknowledged data, that links of the old server work, and that it has the
+ * same push key.
+ */
 async function serveAll(
   restored: CommandLine,
   headers: Record<string, string>,
@@ -202,7 +205,7 @@ test("a backup of an older schema is restored unchanged, and migrated by the nex
     ...{ file_type: "text/plain", file_size: 4, sha256: Buffer.from(sha256(Buffer.from("data")), "hex") },
     ...{ blob_key: key, created_at: 1, version: 1 },
   };
-  // As in a copy by hand of a folder whose server was stopped.
+  // Like a manual copy of a stopped server's folder.
   makeOldSqlite(join(folder, "parley.db"), 1, [
     ["users", { id: "usr_1", username: "ada", username_key: "ada", conversation_id: "cnv_1", created_at: 1 }],
     ["attachments", file],

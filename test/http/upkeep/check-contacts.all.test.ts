@@ -44,7 +44,7 @@ for (const engine of ["sqlite", "postgres"] as const) {
     ];
     await create(bob, "admin");
     await send(bob, missing.conversation_id, "before");
-    // What releases before messages write, and what none may.
+    // Rows of older releases, and rows that no release writes.
     await site.change(`UPDATE members SET contact_id = NULL WHERE contact_id = '${unlinked.id}'`);
     await site.change(`DELETE FROM members WHERE contact_id = '${missing.id}'`);
     const found = await command.run("check");

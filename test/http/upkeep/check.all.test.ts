@@ -121,7 +121,7 @@ test("parley check finds a damaged database, and leaves an older schema unchange
   db.exec("DROP TABLE holds; PRAGMA user_version = 1");
   assert.equal((await command.run("check")).code, 0);
   assert.equal(db.prepare("PRAGMA user_version").get()!.user_version, 1);
-  // An index that does not agree with its table.
+  // Makes an index disagree with its table.
   db.exec(`INSERT INTO messages (conversation_id, id, sender_id, type, has_files, created_at, version)
     VALUES ('cnv_1', 'msg_1', 'usr_1', 'text', 0, 1, 1)`);
   db.enableDefensive(false);

@@ -1,4 +1,4 @@
-// The image and compose.yaml, as far as they can be tested without Docker.
+// The image and compose.yaml, as far as tests without Docker can cover them.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const sh = promisify(execFile);
 const textOf = (name: string) => readFile(join(ROOT, name), "utf8");
 
-/** The instructions of the Dockerfile in their order. */
+/** Returns the instructions of the Dockerfile, in order. */
 async function instructions(): Promise<{ name: string; value: string }[]> {
   const text = (await textOf("Dockerfile")).replace(/^#.*\n/gm, "").replace(/\\\n\s*/g, "");
   return [...text.matchAll(/^([A-Z]+) (.+)$/gm)].map((match) => ({ name: match[1]!, value: match[2]! }));
@@ -32,7 +32,7 @@ async function imageEnv(): Promise<Record<string, string>> {
   return Object.fromEntries(pairs.map((pair) => pair.split("=", 2)));
 }
 
-/** Paths that are copied from the project, and where to in the image. */
+/** Returns the copied paths of the project, and their paths in the image. */
 async function copies(): Promise<[from: string, to: string][]> {
   return (await valuesOf("COPY"))
     .filter((value) => !value.startsWith("--from"))
@@ -107,7 +107,7 @@ test("the files of the image are enough to serve, and nothing is written to them
     await cp(join(ROOT, from), join(app, to), { recursive: true });
   }
   await symlink(join(ROOT, "node_modules"), join(app, "node_modules"));
-  // Other tests compile meanwhile.
+  // Ignores the cache of other tests that compile at the same time.
   const written = async () =>
     (await readdir(app, { recursive: true })).filter(
       (each) => !each.startsWith("node_modules/.cache/tests/"),
@@ -153,7 +153,7 @@ interface Compose {
   configs: Record<string, { content: string }>;
 }
 
-/** Puts the variables in, as Compose does; throws the message of one that is demanded. */
+/** Substitutes variables like Compose. Throws the message of a required one that is missing. */
 function filledIn(text: string, env: Record<string, string>): Compose {
   const full = text.replace(/\$\{(\w+)(?:(:[?-])([^}]*))?\}/g, (_, name: string, kind, rest: string) => {
     if (env[name]) return env[name];
@@ -163,7 +163,7 @@ function filledIn(text: string, env: Record<string, string>): Compose {
   return parse(full) as Compose;
 }
 
-/** What the page's own commands write into `.env`. */
+/** Returns the `.env` that the commands of the page write. */
 async function documentedEnv(): Promise<Record<string, string>> {
   const page = await textOf("docs/scaling.md");
   const block = /^```sh\n(umask 077\n.*?)^```$/ms.exec(page)![1]!;

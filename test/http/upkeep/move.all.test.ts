@@ -14,7 +14,7 @@ import { receiver } from "../../support/receiver.ts";
 
 const SECRET = "the secret of the new engines and it is long enough";
 
-/** A data folder with one contact and one file outside of the database, whose server has ended. */
+/** Returns a data folder with one contact and one file outside of the database, after its server has stopped. */
 async function stopped(t: TestContext): Promise<CommandLine> {
   const command = await commandLine(t);
   const server = await command.serve();
@@ -82,7 +82,7 @@ test("a move needs exclusive use of its source and target", async (t) => {
   t.after(() => alone.close());
   await assert.rejects(openPostgres(target), /A move of this database is under way/);
   await administer(target, `SELECT pg_terminate_backend(pid) ${LOCKS} AND mode = 'ExclusiveLock'`);
-  // A claim during the loss of the connection may succeed or fail.
+  // A claim while the connection is lost may succeed or fail.
   const reason = () => alone.claim("move").then(() => "none", String);
   const told = async () => /others may have used it/.test(await reason());
   assert.ok(await eventually(told), await reason());
@@ -145,7 +145,7 @@ test("a move does not complete without its store", async (t) => {
   await assert.rejects(command.serve(), /did not end/);
 });
 
-/** Without their links, which are of the place. */
+/** Leaves out file links, which depend on the server. */
 function plain(events: TestEvent[]): unknown[] {
   return JSON.parse(JSON.stringify(events), (key, value) => (key === "file_url" ? undefined : value));
 }
@@ -224,7 +224,7 @@ test("events move with their numbers, which continue, in both directions", async
   await moveTo("--to-database", first);
   Object.assign(command.env, { PARLEY_DATABASE_URL: first, PARLEY_SECRET: SECRET });
   await serveOn(4);
-  // As a server leaves it that is killed right after a commit.
+  // As after a server was killed right after a commit.
   await administer(
     first,
     `INSERT INTO outbox (recipient_id, type, conversation_id, created_at, payload)

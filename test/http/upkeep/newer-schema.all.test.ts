@@ -11,7 +11,7 @@ import { eventually } from "../../support/files-on-disk.ts";
 
 const MIGRATIONS = readMigrations(new URL("../../../src/db/engines/postgres/migrations/", import.meta.url));
 
-/** It leaves old nodes neither what they read nor what they write. */
+/** Breaks both reads and writes of old nodes. */
 const BREAKING = "ALTER TABLE contacts RENAME COLUMN body TO json; ALTER TABLE messages DROP COLUMN type";
 
 test("a server whose database a newer release migrates turns unready, answers 503, ends its streams and logs it", async (t) => {

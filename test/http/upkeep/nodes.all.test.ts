@@ -1,4 +1,4 @@
-// Two nodes on one PostgreSQL: what holds on one holds on the other.
+// Two nodes on one PostgreSQL: a change on one applies to the other.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { type TestContext, test } from "node:test";
@@ -69,12 +69,12 @@ test("the other node serves at once what one node acknowledged", async (t) => {
       assert.equal((await send(there, user, "DELETE", gone)).status, 204);
       assert.equal((await send(here, user, "GET", gone)).status, 404);
     }
-    // A link that another node has signed is as good.
+    // A link that another node signed works here, too.
     assert.equal((await fetch(file_url.replace(there.url, here.url))).status, 404);
   }
 });
 
-/** For how long after a revocation another node may still take the token. */
+/** How long another node may accept a revoked token. */
 const REVOKED_AFTER_MS = 1000;
 
 async function status(node: TestApp, user: TestUser): Promise<number> {
@@ -108,20 +108,20 @@ const HOLDER = `SELECT pid ${LOCKS}
 test("a node without its database session trusts no cached token, and loses its claims", async (t) => {
   const { url, nodes } = await startNodes(t);
   const [one, other] = nodes.map((node) => node.app.core.db);
-  // The jobs of the first node began first.
+  // The jobs of the first node started first.
   assert.ok(await one!.claim("eraser"));
   assert.equal(await other!.claim("eraser"), false);
   const locked = `SELECT pid ${LOCKS} AND mode = 'ExclusiveLock'`;
   const [pid] = await administer(url, locked);
   await administer(url, `SELECT pg_terminate_backend(${pid})`);
   assert.ok(await eventually(() => other!.claim("eraser")), "the other node takes over");
-  // Several ask at once for the session that is lost.
+  // Several claims wait for the lost session at once.
   await Promise.all(["a", "b", "c"].map((work) => one!.claim(work).catch(() => false)));
   const [again] = await administer(url, `${locked} AND pid <> (${HOLDER})`);
   if (again !== undefined) await administer(url, `SELECT pg_terminate_backend(${again})`);
   await eventually(async () => one!.revocations() === null);
   await Promise.all(["a", "b", "c"].map((work) => one!.claim(work).catch(() => false)));
-  // The session may end later than it was asked to.
+  // PostgreSQL may end the session later.
   let isHeld: boolean | undefined;
   const isAnswered = async () => {
     isHeld = await one!.claim("eraser").catch(() => undefined);
@@ -151,7 +151,7 @@ test("a newer schema is refused and left unchanged", async (t) => {
   await (await startNode(t, url)).app.stop();
   await administer(url, "UPDATE schema_version SET version = 9999, oldest = 9999");
   const config = { ...(await testConfig(t)), databaseUrl: url, secrets: [SECRET] };
-  // One that starts all the same must not keep the test running.
+  // If it starts, it must be stopped, or the test would not end.
   const started = createApp(config).then((app) => app.stop());
   await assert.rejects(started, /schema version 9999/);
   assert.deepEqual(await administer(url, "SELECT version FROM schema_version"), [9999]);
@@ -208,7 +208,7 @@ test("erasing a user on one node leaves nothing of concurrent creates and upload
   }
 });
 
-/** Under load by the same user an erasing can conflict too often, and then fails. */
+/** Under load by the same user an erasure may conflict too often and fail. */
 async function remove(node: TestApp, id: string): Promise<void> {
   const removed = await eventually(() =>
     deleteUser(node.app.core, null, id).then(

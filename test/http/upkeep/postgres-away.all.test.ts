@@ -35,7 +35,7 @@ test("a server that cannot open its files ends", async (t) => {
   assert.equal((await command.run("serve")).code, 2);
 });
 
-/** The longest time of a stop, in any state of the database. */
+/** The longest stop, in any state of the database. */
 const STOP_MS = 10_000;
 
 async function endsInTime(t: TestContext, server: { stop(): Promise<number | null> }): Promise<void> {
@@ -51,7 +51,7 @@ test("a server whose PostgreSQL is down stops in time, with a short log without 
   const server = await command.serve();
   await postgres.stop("fast");
   assert.equal((await fetch(`${command.url}/readyz`)).status, 503);
-  // The eraser looks every two seconds.
+  // The eraser runs every two seconds.
   await sleep(7000);
   const lines = server.stderr().match(/^.*background work failed.*$/gm) ?? [];
   const jobs = lines.map((line) => (JSON.parse(line) as { job: string }).job);

@@ -19,7 +19,7 @@ import { pair, say, send } from "../../support/people.ts";
 import { settled } from "../../support/push-server.ts";
 import { blocksOf, ROOT } from "../doc-pages.ts";
 
-/** What a device was sent: ring or not, badge and conversation. */
+/** A push that a device got: whether it rings, the badge and the conversation. */
 interface Sent {
   device: string;
   conversation_id: string;
@@ -27,7 +27,7 @@ interface Sent {
   ring: boolean;
 }
 
-/** Devices that list what they are sent, and what they refuse while `isDown` names them. */
+/** Starts devices that record their pushes, and refuse those to devices in `isDown`. */
 async function startDevices(t: TestContext) {
   const sent: Sent[] = [];
   const refused: Sent[] = [];
@@ -43,7 +43,7 @@ async function startDevices(t: TestContext) {
   return { sent, refused, isDown, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
 }
 
-/** The reader's part: which devices a user has, and how they are reached. */
+/** Returns the module that a reader writes: the devices of each user, and how to reach them. */
 const devicesModule = (devices: Record<string, string[]>, url: string) => `
 const devices = ${JSON.stringify(devices)};
 export const devicesOf = (user) => devices[user] ?? [];
@@ -77,7 +77,7 @@ async function startReceiver(t: TestContext, modules: Record<string, string>, en
   );
 }
 
-/** The receiver of the page, with two devices of ann and one of bob, who talk. */
+/** Starts the receiver of the page, with two devices of ann and one of bob, who share a conversation. */
 async function start(t: TestContext) {
   const server = await startApp(t, LIMITS);
   const admin = await server.user({ scopes: SCOPES });
@@ -94,7 +94,7 @@ async function start(t: TestContext) {
   };
   const secrets = { PARLEY_TOKEN: admin.token, SECRET: String(hook.secret) };
   await startReceiver(t, modules, { PARLEY_URL: server.url, PORT: String(port), ...secrets });
-  /** What devices were sent since the last look, once all is done. */
+  /** Returns the pushes since the last call, once all are sent. */
   async function look(): Promise<Sent[]> {
     await settled(server);
     return devices.sent.splice(0).sort((a, b) => a.device.localeCompare(b.device));
@@ -114,7 +114,7 @@ test("the receiver of docs/push.md notifies each device once, sets the badge, an
   const path = `/v1/conversations/${conversation}/read`;
   assert.equal((await send(server, ann, "PUT", path, { message_id: message })).status, 204);
   assert.deepEqual(await look(), [push("phone", 0, false), push("tablet", 0, false)]);
-  // Devices that show no notification are not woken.
+  // Devices that show no notification get no push.
   const own = await say(server, ann, conversation, "own");
   assert.deepEqual(await look(), [push("bob", 1, true)]);
   assert.equal((await send(server, ann, "PUT", path, { message_id: own })).status, 204);

@@ -21,7 +21,7 @@ import {
 } from "../../support/push-server.ts";
 import { receiver } from "../../support/receiver.ts";
 
-/** A service whose clock the test sets, and two who talk. */
+/** Starts a service whose clock the test sets, with two users who share a conversation. */
 async function begin(t: TestContext, limits: Partial<Limits> = {}, databaseUrl?: string) {
   const clock = { now: Date.now() };
   const config = await testConfig(t, { ...LIMITS, ...limits });
@@ -179,7 +179,7 @@ test("a silent push server and a cut connection are retried, and an endless answ
     clock.now = (await pending(server))[0]!.next_at;
   }
   await to.wait(3);
-  // The status counts, however much follows.
+  // The status decides, however long the answer is.
   await settled(server);
   assert.equal(to.pushed.length, 3);
 });
@@ -196,7 +196,7 @@ test("an accepted push drops the earlier pending ones of its conversation only",
     await say(server, bob, conversation, "first");
     await say(server, cat, other, "elsewhere");
     await say(server, bob, conversation, "second");
-    // None waits for another.
+    // No push waits for another.
     await to.wait(3);
     assert.ok(await eventually(async () => (await pending(server)).every(({ attempts }) => attempts === 1)));
     status = 201;
@@ -236,7 +236,7 @@ test("the VAPID key is the same on all nodes, after a restart and after a change
   await say(later, bob, conversation_id, "after the restart");
   const last: Push = (await to.wait(11))[10]!;
   assert.equal(last.key, key);
-  // Without an address on the web there is no contact to name: some push servers refuse one that leads nowhere.
+  // Without a public URL there is no contact to name. Some push servers refuse an invalid one.
   assert.ok(!("sub" in last.claims));
 });
 

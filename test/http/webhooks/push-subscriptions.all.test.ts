@@ -55,7 +55,7 @@ onEachEngineWith(LIMITS, "a known endpoint gets newer keys, per user", async (se
   assert.equal(theirs.status, 201);
   assert.notEqual(theirs.body.id, first.body.id);
   assert.equal(((await ask("GET", PATH)).body.data as Json[]).length, 1);
-  // Only the device with the newer keys can read what comes.
+  // Only a device with the newer keys can decrypt the next push.
   await say(server, bob, conversation, "hello");
   assert.equal((await to.wait(1))[0]!.event.user_id, ann.id);
 });
@@ -162,7 +162,7 @@ test("an Idempotency-Key creates one push subscription, and a replay returns it"
   const key = { "idempotency-key": "k" };
   const first = await ask("POST", PATH, device("phone"), key);
   assert.equal(first.status, 201);
-  // Other keys of the device are another request.
+  // Other keys of the device make it another request.
   assert.equal((await ask("POST", PATH, device("phone"), key)).status, 422);
   const [again, later] = [device("laptop"), { "idempotency-key": "l" }];
   const made = await ask("POST", PATH, again, later);

@@ -57,7 +57,7 @@ for (const engine of ENGINES)
       assert.ok(Number(headers.ttl) > 86_000 && Number(headers.ttl) <= 86_400, headers.ttl as string);
       assert.match(String(headers.topic), /^[\w-]{32}$/);
     }
-    // One signature serves an origin for hours: a new one differs each time.
+    // One signature is used for an origin for hours. A new one would differ.
     assert.equal(new Set(pushed.map(({ headers }) => headers.authorization)).size, 1);
   });
 
@@ -101,7 +101,7 @@ onEachEngineWith(
     const { people, whole } = await fillGroups(server, admin);
     const to = await pushServer(t);
     for (const [name, each] of Object.entries(people)) await subscribe(server, each, to.device(`/${name}`));
-    // Dan, who is invited, joins, which the system says.
+    // Dan joins the group that he is invited to, which adds a system message.
     const joined = await send(server, people.dan, "POST", `/v1/groups/${whole.id}/join`);
     assert.ok(joined.ok, await joined.text());
     const message = await say(server, people.dan, String(whole.conversation_id), "hello");
@@ -116,7 +116,7 @@ onEachEngineWith(
     assert.ok(others.length >= 2);
     assert.deepEqual(to.pushed.map(({ path }) => path).sort(), others.sort());
     for (const { event } of to.pushed) assert.equal((event.payload as Json).id, message);
-    // The push server cannot tell that these devices are in one conversation.
+    // The push server cannot see that these devices share a conversation.
     assert.equal(new Set(to.pushed.map(({ headers }) => headers.topic)).size, others.length);
   },
 );
@@ -172,7 +172,7 @@ test("a message that the user has read meanwhile is not pushed by a retry", asyn
   await subscribe(server, ann, to.device());
   const message = await say(server, bob, conversation, "hello");
   await to.wait(1);
-  // The retry is due by the clock of then.
+  // The retry becomes due by the clock of the test.
   assert.ok(await eventually(async () => (await pending(server))[0]?.attempts === 1));
   await markRead(server, ann, conversation, message);
   now += 60_000;

@@ -24,7 +24,7 @@ const recipientsOf = ({ event }: Received) =>
   );
 const idsOf = (received: Received) => recipientsOf(received).map(({ user_id }) => user_id);
 
-/** Two users who have each other as contacts, and a webhook of all users that gets events of these types. */
+/** Creates two users who have each other as contacts, and an all-users webhook for these events. */
 async function begin(server: TestApp, url: { url: string }, events: string) {
   const admin = await server.user({ scopes: SCOPES });
   const { ann, bob, conversation, back } = await pair(server);
@@ -43,7 +43,7 @@ const ALL = "message.created,message.updated,message.deleted,attachment.created,
 onEachEngineWith(LIMITS, "an all-users webhook gets one delivery per change", async (server, t) => {
   const to = await receiver(t);
   const { ann, bob, conversation } = await begin(server, to, `${ALL},contact.created`);
-  // PostgreSQL may number the contacts of the two after the webhook was created.
+  // PostgreSQL may number the contacts of the two users after the webhook was created.
   const wanted = () =>
     to.received.filter(({ event }) => ![ann.name, bob.name].includes(String(event.payload.username)));
   const text = await say(server, ann, conversation, "text");
@@ -147,7 +147,7 @@ test("a redelivery has the same id, current content and current recipients, and 
   const isSkipped = async () =>
     (await deliveries(server, admin, made)).find((each) => each.id === skipped.id)?.state === "skipped";
   assert.ok(await eventually(isSkipped));
-  // Later ones are sent.
+  // Later changes are delivered.
   await say(server, ann, conversation, "last");
   assert.equal((await to.wait(6))[5]!.event.payload.text, "last");
 });
@@ -280,7 +280,7 @@ test("a webhook gets the event types that its token may read, until another toke
     (await second.wait(1)).map(({ event }) => [event.type, event.payload.text]),
     [["message.created", "seen"]],
   );
-  // What waits is not sent to an address whose token may not read it.
+  // Pending deliveries are not sent to a URL whose token may not read them.
   const ask = asker(server, messages);
   const ofCarol = (await deliveries(server, bob, made)).findLast(({ type }) => type === "contact.created")!;
   assert.equal((await ask("POST", `${path}/deliveries/${ofCarol.id}/redeliver`)).status, 200);
@@ -305,7 +305,7 @@ test("a change with 502 recipients is one delivery, from a backlog, too", async 
   const { position } = (await db.get<{ position: number }>(
     sql`SELECT position FROM events WHERE type = 'message.created' ORDER BY position LIMIT 1`,
   ))!;
-  // As if it had had a backlog then.
+  // As if the webhook had had a backlog then.
   await db.write("addDeliveries", {
     ...{ deliveries: [], behind: [], fallen: [{ webhookId: String(made.id), position }] },
     ...{ since: 0, from: position + 501, to: position + 501, now: 1 },

@@ -19,7 +19,7 @@ async function rows(server: TestApp): Promise<{ pending: number; bytes: number }
   return { pending: found!.pending, bytes: found!.bytes ?? 0 };
 }
 
-/** The number of webhooks with a backlog. */
+/** Returns the number of webhooks with a backlog. */
 async function behind(server: TestApp): Promise<number> {
   const found = await server.app.core.db.get<{ count: number }>(
     sql`SELECT COUNT(*) AS count FROM webhooks WHERE backlog_from IS NOT NULL`,
@@ -27,7 +27,7 @@ async function behind(server: TestApp): Promise<number> {
   return found!.count;
 }
 
-/** Changes each contact so many times, one after another; the names are numbers that go up. */
+/** Renames each contact to increasing numbers, one after another. */
 async function rename(server: TestApp, user: Person, contacts: Contact[], from: number, to: number) {
   const ask = asker(server, user);
   const change = async ({ id }: Contact) => {
@@ -36,7 +36,7 @@ async function rename(server: TestApp, user: Person, contacts: Contact[], from: 
   await Promise.all(contacts.map(change));
 }
 
-/** The names that came, of each contact, each event counted once. */
+/** Returns the received names of each contact. Repeated deliveries count once. */
 function namesOf(received: Received[]): Map<unknown, number[]> {
   const once = new Map(received.map((each) => [each.headers["webhook-id"], each.event.payload]));
   const byContact = Map.groupBy(once.values(), ({ id }) => id);
@@ -83,7 +83,7 @@ for (const engine of ENGINES) {
     assert.equal(count, 1000);
     const refused = await ask("POST", `/v1/webhooks/${made.id}/test`);
     assert.deepEqual([refused.status, refused.body.code], [409, "count_limit_reached"]);
-    // Events while it is disabled come after its backlog.
+    // Events while the webhook is disabled follow its backlog.
     await ask("PUT", `/v1/webhooks/${made.id}`, { enabled: false });
     await rename(server, ann, contacts, 200, 210);
     works = true;

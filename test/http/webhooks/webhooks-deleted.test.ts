@@ -1,4 +1,4 @@
-// A deleted webhook with many deliveries: it is gone at once, and they are erased in steps, also after a restart.
+// A deleted webhook with many deliveries is gone at once, and its deliveries are erased in steps, also after a restart.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -57,7 +57,7 @@ test("one write erases at most its limit of deliveries, and the next start erase
   const ann = await person(first, "ann");
   const made = await hook(first, ann, await receiver(t));
   await first.app.stop();
-  // Without any background work, so that it stops wherever the test stops.
+  // No background work runs, so the test decides when the erasing stops.
   const db = openSqlite(join(config.dataFolder, "parley.db"), createFuse(assert.ifError));
   t.after(() => db.close());
   await fill(db, made.id);

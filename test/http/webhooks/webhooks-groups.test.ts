@@ -1,4 +1,4 @@
-// Changes of groups in all-users webhooks, and the scope that events of groups need.
+// Deliveries of group changes to all-users webhooks, and the scope for events of groups.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createToken, SCOPES, type Scope } from "../../../src/core/people/tokens.ts";
@@ -16,7 +16,7 @@ interface Recipient {
   notify: boolean;
 }
 
-/** Ann's group with Bob, which Cat is invited to. */
+/** Creates Ann's group with Bob, to which Cat is invited. */
 async function makeGroup(server: TestApp) {
   const scene = await trio(server);
   await done(send(server, scene.cat, "DELETE", scene.group));
@@ -25,7 +25,9 @@ async function makeGroup(server: TestApp) {
   return { ...scene, path: scene.group, joinCat };
 }
 
-/** The deliveries of this type with such a payload, once there is one; more are a defect that shows in the result. */
+/**
+ * Waits for deliveries of this type with a matching payload, and returns all of them, so that a duplicate is noticed.
+ */
 async function delivered(to: Receiver, type: string, isMeant: (payload: Json) => boolean) {
   const find = () => to.received.filter(({ event }) => event.type === type && isMeant(event.payload));
   assert.ok(await eventually(async () => find().length > 0), `no ${type}`);
@@ -66,7 +68,7 @@ onEachEngineWith(LIMITS, "a change of a group is one delivery to all members", a
   const appointed = await delivered(to, "member.updated", isCats);
   assert.deepEqual(appointed, [{ recipients: everyone, payload: admins }]);
 
-  // Rendered later, it would have the new name, too.
+  // If it were rendered later, it would also have the new name.
   const promoted = await delivered(to, "group.updated", ({ name }) => name === "Climbing");
   assert.deepEqual(
     promoted.map(({ recipients }) => recipients),

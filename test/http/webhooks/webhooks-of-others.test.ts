@@ -1,4 +1,4 @@
-// Webhooks of other users, as administrators see and stop them.
+// Webhooks of other users, which administrators can list and disable.
 import assert from "node:assert/strict";
 import { createToken, SCOPES } from "../../../src/core/people/tokens.ts";
 import { asker, type Json } from "../../support/asker.ts";
@@ -72,7 +72,7 @@ onEachEngineWith(
     assert.equal((await ask("PUT", path, { enabled: true })).status, 200);
     assert.equal((await ask("POST", redeliver)).status, 200);
     await to.wait(2);
-    // Her own change makes no event.
+    // Ann's own change has no event.
     assert.equal((await asker(server, ann)("PUT", path, { enabled: false })).status, 200);
     assert.equal((await ask("DELETE", path, undefined, { "if-match": '"1"' })).status, 412);
     assert.equal((await ask("DELETE", path)).status, 204);

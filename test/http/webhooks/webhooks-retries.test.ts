@@ -15,7 +15,7 @@ import { receiver } from "../../support/receiver.ts";
 
 test("a failing delivery is retried for three days, then the webhook is disabled and webhook.disabled sent", async (t) => {
   let now = Date.UTC(2026, 0, 1);
-  // The jitter at its least and at its most, by turns; ids do with anything.
+  // Alternates the smallest and the largest jitter. Ids accept any bytes.
   let turn = 0;
   const random = (bytes: Uint8Array) => void bytes.fill(bytes.length === 4 && turn++ % 2 ? 255 : 0);
   const server = await startApp(t, LIMITS, { clock: () => now, random });
@@ -41,14 +41,14 @@ test("a failing delivery is retried for three days, then the webhook is disabled
   assert.ok(await eventually(async () => (await failing()).state === "failed"));
   assert.deepEqual([(await failing()).attempts, (await failing()).next_attempt_at], [12, null]);
   assert.equal(new Set(to.received.map(({ headers }) => headers["webhook-id"])).size, 1);
-  // Each attempt is signed for its own time: a recorded one cannot be replayed later.
+  // Each attempt has a signature for its time, so a recorded one cannot be replayed later.
   for (const each of to.received) verify(made.secret, each, true);
   assert.ok(new Set(to.received.map(({ headers }) => headers["webhook-signature"])).size > 10);
   assert.equal(to.received.length, 12);
   const disabled = (await stream.wait(4))[3]!;
   const { secret: _, ...shown } = made;
   assert.deepEqual([disabled.type, disabled.payload], ["webhook.disabled", { ...shown, enabled: false }]);
-  // The next of the conversation waits until it is enabled again.
+  // The next delivery of the conversation waits until the webhook is enabled again.
   const next = await newest(server, ann, made, { type: "attachment.created", state: "pending" });
   assert.equal(next.attempts, 0);
   status = 200;
@@ -66,7 +66,7 @@ test("a failing delivery is retried for three days, then the webhook is disabled
 
 test("Retry-After delays the next attempt, but not beyond the one after it", async (t) => {
   let now = Date.UTC(2026, 0, 1);
-  // The jitter at its least.
+  // The smallest jitter.
   const random = (bytes: Uint8Array) => void bytes.fill(0);
   const server = await startApp(t, LIMITS, { clock: () => now, random });
   const ann = await person(server, "ann");
@@ -82,7 +82,7 @@ test("Retry-After delays the next attempt, but not beyond the one after it", asy
     [503, () => "9".repeat(400), 0.8 * 36_000],
     [503, () => "Fri, 31 Dec 9999 23:59:59 GMT", 0.8 * (50_400 + 72_000)],
     [429, () => "", 0.8 * 72_000],
-    // No attempt is planned after the last.
+    // No further attempt is scheduled after the last one.
     [429, () => "999999", 0.8 * 86_400],
   ];
   const to = await receiver(t, (response) => {
@@ -272,7 +272,7 @@ test("deliveries are erased with their events, and pending ones after four days"
 });
 
 test("erasing a user releases the deliveries that waited for one of theirs", async (t) => {
-  // It stands still, so that what failed is not sent again.
+  // The clock stands still, so failed deliveries are not retried.
   const now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, LIMITS, { clock: () => now });
   const admin = await server.user({ scopes: SCOPES });
@@ -281,7 +281,7 @@ test("erasing a user releases the deliveries that waited for one of theirs", asy
     to.received.length === 1 ? response.writeHead(500).end() : undefined,
   );
   const made = await hook(server, admin, to, { all_users: true, events: "contact.created" });
-  // Of one conversation: the second waits for the first.
+  // Both are of one conversation, so the second waits for the first.
   await add(server, ann, "bob");
   await add(server, bob, "ann");
   await newest(server, admin, made, { state: "pending", next_attempt_at: null });
@@ -297,7 +297,7 @@ test("erasing a user releases the deliveries that waited for one of theirs", asy
 });
 
 test("enabling a webhook again sends its pending deliveries at once", async (t) => {
-  // It stands still: nothing becomes due by itself.
+  // The clock stands still, so no retry becomes due.
   const now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, LIMITS, { clock: () => now });
   const ann = await person(server, "ann");

@@ -1,4 +1,4 @@
-// Odd answers of receivers, and what a new or disabled webhook gets.
+// Odd answers of receivers, and which events a new webhook gets.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ import { deliveries, hook, LIMITS, newest } from "../../support/hooks.ts";
 import { add, give, person } from "../../support/people.ts";
 import { type Receiver, receiver } from "../../support/receiver.ts";
 
-/** Answers each connection by these bytes, and leaves it open. */
+/** A receiver that answers each connection with these bytes, and leaves it open. */
 async function rawReceiver(t: TestContext, answer: string): Promise<Pick<Receiver, "url">> {
   const server = createServer((socket) => {
     socket.on("error", () => {});

@@ -1,4 +1,4 @@
-// Addresses that webhooks and pushes must not reach: checked when they are set, and at the connection.
+// Addresses that webhooks and pushes must not reach, checked when the URL is set and at the connection.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
@@ -89,7 +89,7 @@ test("a private address accepted earlier gets no deliveries once PARLEY_WEBHOOKS
   assert.deepEqual([shown!.last_status, canary.received.length], [null, 0]);
 });
 
-/** A server that counts who connects. */
+/** A server that counts connections. */
 async function canaryServer(t: TestContext) {
   const canary = { connections: 0, port: 0 };
   const server = createServer((socket) => {
@@ -216,7 +216,7 @@ test("a delivery does not reveal why no answer came: unknown name, closed port o
   const errors = new Set<string>();
   for (const [webhooksAllowPrivate, urls] of Object.entries(addresses)) {
     const limits = { webhooksAllowPrivate: webhooksAllowPrivate === "true", webhookTimeoutMs: 1000 };
-    // It stands still, so that nothing is sent again.
+    // The clock stands still, so nothing is retried.
     const server = await startApp(t, limits, { makeResolver, clock: () => Date.UTC(2026, 0, 1) });
     const ann = await person(server, "ann");
     for (const url of urls) {

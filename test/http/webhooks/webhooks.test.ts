@@ -1,4 +1,4 @@
-// Webhooks: which events they get, how deliveries are signed, and how webhooks are changed.
+// Webhooks: their events, the signatures of deliveries, and changes of webhooks.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
@@ -62,7 +62,7 @@ test("a webhook gets the events of its user, of its types, signed, equal to thos
 
 const open = sharedApp(LIMITS);
 
-/** Ann has a webhook. */
+/** Creates Ann, who has a webhook. */
 async function scene(server: TestApp) {
   const people = { ann: await server.user(), admin: await server.user({ scopes: SCOPES }) };
   const ask = asker(server, people.ann);

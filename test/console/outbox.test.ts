@@ -159,7 +159,7 @@ testScenes("messages over a failing network", {
     assert.deepEqual(ann.guard.complaints, []);
   },
 
-  "what was not sent when another tab signs out is named, and its messages are drafts after the next sign-in":
+  "unsent work is named when another tab signs out, and its messages are drafts after the next sign-in":
     async ({ proxy, arrive }) => {
       const { user, page, guard } = await arrive();
       const tab = await page.context().newPage();

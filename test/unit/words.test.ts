@@ -1,4 +1,5 @@
-// How text reads: no phrase of the list is in strings for users, comments, pages and subjects of commits. docs/style.md explains it.
+// How text reads: no phrase of the list is in strings for users, comments, test names, pages and subjects of commits.
+// docs/style.md explains it.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
@@ -7,6 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type AnyNode, parse } from "acorn";
 import { parseSync } from "vite";
+import { mutants } from "../../tools/mutants/list.ts";
 import { walkSyntax } from "../support/syntax.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -21,6 +23,10 @@ const STRINGS = [
 ];
 /** Modules whose comments are checked. */
 const COMMENTS = ["{src,test,tools,bench,client/src,console/src}/**/*.{ts,tsx}"];
+/** Modules whose names of tests are checked. */
+const TESTS = ["test/**/*.ts"];
+/** Functions whose first argument is the name of a test. */
+const NAMING = /^(?:test|describe|contract|race)$|^(?:test|on)[A-Z]/;
 /** Made from strings of the server. */
 const GENERATED = "client/src/schema.ts";
 /** Folders whose comments and names are still to be rewritten. Take them out one by one, and then this list. */
@@ -65,6 +71,16 @@ const OF_PROSE: readonly [RegExp, string][] = [
   ...PHRASES,
   [/^What (?:is|was|has|comes|remains) .*[^?]$/, "name the thing"],
 ];
+/** In names of tests, which begin in lower case, maybe after an engine. */
+const OF_NAMES: readonly [RegExp, string][] = [
+  ...PHRASES,
+  [/^(?:\S+: )?what (?:is|was|has|comes|remains|somebody|others)\b/i, "name the thing"],
+];
+
+interface Node {
+  type: string;
+  [key: string]: unknown;
+}
 
 interface Text {
   path: string;
@@ -96,6 +112,35 @@ function stringsOf(path: string): Text[] {
     if (node.type === "TemplateLiteral") found.push(node.quasis.map(({ value }) => value.cooked).join("…"));
   });
   return found.filter((text) => text.includes(" ")).map((text) => ({ path, text }));
+}
+
+/** Returns the text of a string or template; undefined for any other node. */
+function textOf(node: Node | null | undefined): string | undefined {
+  if (node?.type === "Literal" && typeof node.value === "string") return node.value;
+  const { quasis } = (node?.type === "TemplateLiteral" ? node : {}) as {
+    quasis?: { value: { cooked: string } }[];
+  };
+  return quasis?.map(({ value }) => value.cooked).join("…");
+}
+
+/** Returns the name of the called function, also of `t.test`; empty for any other node. */
+function calledBy(node: Node): string {
+  const { name, object, property } = (node.callee ?? {}) as { name?: string; object?: Node; property?: Node };
+  return name ?? (object?.name === "t" ? String(property?.name) : "");
+}
+
+/** Returns the names of tests: of calls, of scenes by their keys, and of rows of scenarios. */
+function testNamesOf(path: string, code = readTree(path)): Text[] {
+  const found: (string | undefined)[] = [];
+  const { program } = parseSync(path, code, { preserveParens: false });
+  walkSyntax<Node>(program as unknown as Node, (node, parents) => {
+    const [first, second] = (node.arguments ?? node.elements ?? []) as Node[];
+    if (node.type === "CallExpression" && NAMING.test(calledBy(node))) found.push(textOf(first));
+    if (calledBy(node) === "testScenes")
+      found.push(...((second?.properties ?? []) as { key: Node }[]).map(({ key }) => textOf(key)));
+    if (parents.some((parent) => calledBy(parent) === "scenarios")) found.push(textOf(first));
+  });
+  return found.filter((text) => text?.includes(" ")).map((text) => ({ path, text: text! }));
 }
 
 /** Splits prose into sentences. */
@@ -157,6 +202,19 @@ test("comments have none of these phrases", () => {
     OF_PROSE,
   );
   check([{ path: ".ci/run", text: readTree(".ci/run").replaceAll(/^#+ ?|^[^#].*$/gm, "") }], 0, OF_PROSE);
+});
+
+test("names of tests and mutants have none of these phrases", () => {
+  check(
+    filesOf(TESTS).flatMap((path) => testNamesOf(path)),
+    1500,
+    OF_NAMES,
+  );
+  check(
+    mutants.map(({ name }) => ({ path: "tools/mutants", text: name })),
+    100,
+    OF_NAMES,
+  );
 });
 
 test("pages have none of these phrases", () => {
@@ -248,6 +306,13 @@ test("each phrase is found", () => {
     "What is a node?",
   ])
     assert.deepEqual(complaints(text, everywhere), []);
+});
+
+test("names are found in calls, scenes and scenarios", () => {
+  const code = `test("a b", run); t.test(\`\${c}: d\`, run); onEachEngine("e f", run); other("g h");
+    testScenes("i j", { "k l": run }); scenarios(app, scene, [["m n", "GET /"], list("o p", "q r")]);`;
+  const names = testNamesOf("a.ts", code).map(({ text }) => text);
+  assert.deepEqual(names, ["a b", "…: d", "e f", "i j", "k l", "m n", "o p"]);
 });
 
 test("sentences are found in every part of a page", () => {

@@ -234,7 +234,7 @@ race("joining while the invitation ends", 3, async (nodes, all, round) => {
   return `${kind}: ${joined} ${ended}`;
 });
 
-race("inviting while leaving leaves no invitation behind", 3, async (nodes, all, round) => {
+race("inviting while leaving leaves no invitation", 3, async (nodes, all, round) => {
   const [ann, bob, cat] = all as [Person, Person, Person];
   const [here, there] = nodes;
   const group = await makeGroup(here, [ann, cat]);

@@ -160,7 +160,7 @@ export function checkFile(user: User, file: SentFile, shown: Shown): void {
   assert.equal(decodeURIComponent(pathname), `/files/${file.id}/${file.filename}`);
 }
 
-/** Checks the bytes behind a URL; undefined: it must be gone. A URL with a former name redirects to the current one. */
+/** Checks the bytes at a URL; undefined: it must be gone. A URL with a former name redirects to the current one. */
 async function checkBytes(address: string, file: SentFile | undefined, headers: Record<string, string>) {
   const answer = await fetch(address, { headers, redirect: "manual" });
   const text = await answer.text();

@@ -129,9 +129,11 @@ export class ResumableUpload extends Upload {
       for await (const chunk of source) {
         await this.take(chunk);
         check?.update(chunk);
-        if (this.size - checkedUntil < CHECKPOINT_BYTES) continue;
+        const parts = check ? this.blob!.partsBefore : this.blob!.parts;
+        // Each part that is sent: a process that takes the upload over skips only one that is not recorded.
+        if (parts === this.#row.parts && this.size - checkedUntil < CHECKPOINT_BYTES) continue;
         checkedUntil = this.size;
-        if (check) await this.#record(this.#row.received, this.blob!.partsBefore, this.#row.tail_key);
+        if (check) await this.#record(this.#row.received, parts, this.#row.tail_key);
         else await this.#checkpoint();
       }
     } catch (error) {
@@ -168,7 +170,11 @@ export class ResumableUpload extends Upload {
 
   async #checkpoint(): Promise<void> {
     const durable = await this.blob!.sync();
-    if (durable > this.#row.received) await this.#record(durable, this.blob!.parts, null);
+    const { parts } = this.blob!;
+    const { received } = this.#row;
+    if (durable < received || (durable === received && parts === this.#row.parts)) return;
+    await this.reserve(durable);
+    await this.#record(durable, parts, null);
   }
 
   /** Makes everything durable that has come in, and records it. */
@@ -214,6 +220,11 @@ export class ResumableUpload extends Upload {
   async finish(caller: Caller): Promise<Finished> {
     const { db, newId, previews } = this.core;
     if (this.size > 0) await (await this.#open()).store();
+    else {
+      // Parts of a refused body may be left. An empty file is in its row.
+      await this.blob?.close();
+      this.blob = undefined;
+    }
     const { filename, declared_type, conversation_id, message_id } = this.#row;
     try {
       const file = await this.toFile(caller, filename!, declared_type ?? undefined);

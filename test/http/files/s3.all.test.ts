@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { type TestContext, test } from "node:test";
 import { createApp } from "../../../src/app.ts";
+import { appendToUpload } from "../../../src/core/files/upload-resumable.ts";
 import { startOn, testConfig, upload } from "../../support/app.ts";
 import { commandLine, tokenOf } from "../../support/command.ts";
 import { clientOf, contentOf, credentials, noS3, storeUrl, testBucket } from "../../support/engines/s3.ts";
@@ -50,6 +51,42 @@ test("files in S3 are downloaded whole and by range, except empty ones", options
   const { objects, uploads } = await contentOf(store);
   assert.equal(objects.length, sizes.length - 1);
   assert.deepEqual(uploads, []);
+});
+
+test("each part of a resumable upload is recorded before the next is sent", options, async (t) => {
+  const { server, user } = await start(t);
+  const { core } = server.app;
+  const caller = { userId: user.id, tokenId: null, scopes: new Set<string>() };
+  const headers = { ...user.headers, "upload-complete": "?0" };
+  for (const checksum of [false, true]) {
+    const begun = await fetch(`${server.url}/v1/uploads?filename=a`, { method: "POST", headers });
+    const { id } = (await begun.json()) as { id: string };
+    const recorded: number[] = [];
+    const { write } = core.db;
+    core.db.write = ((name: "advanceUpload", input: { parts: string | null }) => {
+      if (name === "advanceUpload") recorded.push(JSON.parse(input.parts ?? '{"next":1}').next);
+      return write.call(core.db, name, input as never);
+    }) as typeof write;
+    // Chunks of another size than parts.
+    const chunk = randomBytes(6 * 1024 * 1024);
+    const whole = Buffer.concat(Array(12).fill(chunk));
+    async function* body() {
+      for (let i = 0; i < 12; i++) yield chunk;
+    }
+    const expected = createHash("sha256").update(whole).digest();
+    await appendToUpload(core, caller, id, {
+      offset: 0,
+      length: whole.length,
+      isLast: false,
+      announcedBytes: whole.length,
+      checksum: checksum ? { algorithm: "sha256", expected, mismatch: "checksum_mismatch" } : undefined,
+      bytes: body(),
+      end: () => {},
+    });
+    core.db.write = write;
+    const steps = recorded.map((next, i) => next - (recorded[i - 1] ?? 1));
+    assert.ok(recorded.length > 5 && steps.every((step) => step <= 1), recorded.join());
+  }
 });
 
 test("a missing bucket is not created if the database has files", options, async (t) => {

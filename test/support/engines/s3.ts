@@ -15,7 +15,7 @@ const PREFIX = "PARLEY_TEST_S3_";
 /** Why there is no S3 store to test with; false if there is one. */
 export const noS3 = process.env.PARLEY_TEST_S3_ENDPOINT
   ? false
-  : (process.env.PARLEY_TEST_S3_MISSING ?? "start the tests by npm test: it starts an S3 store");
+  : (process.env.PARLEY_TEST_S3_MISSING ?? "run the test by `npm run t`, which starts an S3 store");
 
 /**
  * Starts a store for this run, or uses the one in the environment. Sets `PARLEY_TEST_S3_*` for tests, or the reason why

@@ -22,7 +22,7 @@ export async function dump(db: Database): Promise<Record<string, unknown[]>> {
       )
       .sort();
   }
-  const texts = "SELECT m.id, b.text, b.data FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id";
+  const texts = "SELECT b.*, m.id AS id FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id";
   rows.bodies = (await db.all<object>(raw(`${texts} ORDER BY m.id`) as Statement<object>)).map((row) => ({
     ...row,
   }));

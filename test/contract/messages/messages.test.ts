@@ -44,6 +44,17 @@ onEachEngine("message ids rise in commit order, even with a slow clock", async (
   assert.ok(found.message_id > third);
 });
 
+onEachEngine("a deleted message leaves no column of its body readable", async (db) => {
+  await meet(db);
+  const id = await send(db, "a", 1, { text: "text", data: "{}" });
+  const [body] = await db.all<Record<string, unknown>>(sql`SELECT * FROM message_bodies`);
+  const columns = Object.keys(body!).filter((column) => column !== "id");
+  for (const column of columns) assert.notEqual(body![column], null, `send ${column} with the message above`);
+  await db.write("deleteMessage", { userId: "a", id, expected: null, now: 1, entry: anEntry() });
+  const [erased] = await db.all<Record<string, unknown>>(sql`SELECT * FROM message_bodies`);
+  for (const column of columns) assert.equal(erased![column], null, column);
+});
+
 onEachEngine(
   "a message with one failing file is rolled back: text, files, events, place in the inbox and read position",
   async (db) => {

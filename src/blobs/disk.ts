@@ -17,7 +17,7 @@ import {
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 const NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC;
-/** Each read and each write uses one buffer, which stays in the processor's cache and is never garbage. */
+/** A reader or writer of a file reuses one buffer of this size: it stays in the CPU cache and makes no garbage. */
 const BUFFER_BYTES = 256 * 1024;
 
 /** Opens the store in a folder. Creates and syncs `tmp/` and `blobs/00` to `blobs/ff`. */
@@ -39,7 +39,7 @@ export function makeStoreFolders(folder: string): void {
   for (const name of shards()) mkdirSync(join(folder, "blobs", name), { recursive: true, mode: FOLDER_MODE });
 }
 
-/** Makes the entries of a store's folders durable, whichever process created them. */
+/** Makes the entries of a store's folders durable, also those that another process created. */
 export async function syncStoreFolders(folder: string): Promise<void> {
   for (const name of shards()) await syncFolder(join(folder, "blobs", name));
   await syncFolder(join(folder, "blobs"));
@@ -69,7 +69,7 @@ class DiskReader implements BlobReader {
     const file = await open(this.path(key), constants.O_RDONLY).catch((error) => {
       throw diskError(error);
     });
-    // A truncated file must not be sent with the length of the whole.
+    // Refuse a truncated file: the response would announce the length in its row.
     try {
       const { size } = await file.stat();
       if (size <= end) throw new Error(`The blob ${key} has ${size} bytes, and its row says more.`);
@@ -97,7 +97,7 @@ class DiskReader implements BlobReader {
         continue;
       }
       const files = await entriesOf(join(blobs, shard.name));
-      // Read after the files: an intent is removed only after the row is committed or the file is gone.
+      // List intents after the files: an intent is removed only once the row is committed or the file is gone.
       const intents = new Set(await this.listIntents());
       yield files
         .filter((file) => !intents.has(file.name))
@@ -136,7 +136,7 @@ function isBlob(shard: string, file: Dirent): boolean {
 }
 
 class DiskStore extends DiskReader implements BlobStore {
-  /** A file of its own costs two more syncs than a row, which is committed with others. */
+  /** A separate file costs two more syncs than a row, which shares its commit with others. */
   readonly minFileBytes = 32 * 1024;
   override readonly intents: BlobStore["intents"] = {
     list: () => this.listIntents(),
@@ -209,7 +209,7 @@ class DiskStore extends DiskReader implements BlobStore {
 
 interface Place {
   path: string;
-  /** The path in `tmp/`; null: the blob grows at its place. */
+  /** The path in `tmp/`; null for a blob that grows at its final path. */
   intent: string | null;
   /** Bytes that were synced before. */
   size: number;
@@ -218,8 +218,9 @@ interface Place {
 }
 
 /**
- * The entry in `tmp/` is the intent. So the file is linked to its place, not renamed, and the entry is removed only after
- * the row is committed. A blob that grows is at its place from the start: nothing reads it before its row is committed.
+ * Writes a blob to a file. Its entry in `tmp/` is the intent: the file is linked to its final path, not renamed, and the entry is
+ * removed only after the row is committed. A blob that grows has its final path from the start: nothing reads it before
+ * its row is committed.
  */
 class DiskWriter implements BlobWriter {
   readonly key: string;
@@ -231,7 +232,7 @@ class DiskWriter implements BlobWriter {
   readonly #place: Place;
   readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #buffered = 0;
-  /** Whether the entry at its place is durable. */
+  /** Whether the directory entry of the final path is durable. */
   #isPlaced: boolean;
   #isClosed = false;
 
@@ -257,7 +258,7 @@ class DiskWriter implements BlobWriter {
   async #flush(): Promise<void> {
     const start = this.size - this.#buffered;
     try {
-      // A short write is no error.
+      // A short write is not an error.
       for (let at = 0; at < this.#buffered; ) {
         at += (await this.#file.write(this.#buffer, at, this.#buffered - at, start + at)).bytesWritten;
       }
@@ -287,7 +288,7 @@ class DiskWriter implements BlobWriter {
     return new Uint8Array(0);
   }
 
-  /** Cuts off what a crash left after the last sync of a longer file. */
+  /** Also truncates the file: a crash may have left bytes after the last synced one. */
   async store(): Promise<void> {
     if (this.#isClosed) return;
     if (this.#place.size > 0) await this.#file.truncate(this.size - this.#buffered);
@@ -330,7 +331,7 @@ async function syncOrBlow(fuse: Fuse, sync: () => Promise<void>): Promise<void> 
 function diskError(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException).code ?? "";
   if (["ENOSPC", "EDQUOT"].includes(code)) return new ParleyError("disk_full", undefined, { cause: error });
-  // No file descriptor is free, which is temporary.
+  // Out of file descriptors, which is temporary.
   if (["EMFILE", "ENFILE"].includes(code)) return new ParleyError("unavailable", undefined, { cause: error });
   return error;
 }

@@ -9,17 +9,17 @@ export const ANSWER_TIMEOUT_MS = 10_000;
 const MIN_BYTES_PER_SECOND = 256 * 1024;
 /** How long the store may take to join the parts of an object. */
 export const COMPLETE_TIMEOUT_MS = 45_000;
-/** A load balancer waits no longer. */
+/** The timeout of the readiness check: load balancers wait no longer. */
 const READY_TIMEOUT_MS = 2000;
-/** How often a request is sent at most, if the store fails or does not answer. */
+/** The maximum number of attempts of a request, if the store fails or does not answer. */
 const ATTEMPTS = 3;
-/** All attempts of a request share the time of this many attempts without an answer. */
+/** All attempts of a request together may take as long as this many timeouts. */
 const SILENT_ATTEMPTS = 2;
 
 /** Errors about an object, an upload or a range, not about the store. */
 const OF_THE_OBJECT = new Set(["NoSuchKey", "NoSuchUpload", "NotFound", "InvalidRange"]);
 
-/** What each request is sent with. */
+/** Options of each request. */
 interface Options {
   abortSignal: AbortSignal;
   requestTimeout: number;
@@ -33,7 +33,7 @@ export class Bucket {
   readonly s3: S3;
   readonly name: string;
   readonly #settings: S3Settings;
-  readonly #underWay = new Set<AbortController>();
+  readonly #running = new Set<AbortController>();
   #ping: Promise<void> | undefined;
   #isClosed = false;
 
@@ -45,7 +45,7 @@ export class Bucket {
       forcePathStyle: settings.pathStyle,
       ...(settings.endpoint === null ? {} : { endpoint: settings.endpoint }),
       maxAttempts: ATTEMPTS,
-      // Many stores support no others. The signature of each request covers the SHA-256 of its bytes.
+      // Many stores support no optional checksums. The signature of each request covers the SHA-256 of its bytes anyway.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",
       requestHandler: {
@@ -59,27 +59,27 @@ export class Bucket {
   }
 
   /**
-   * Sends a request and retries it if the store fails. Throws `unavailable` if that does not help; errors about the object
-   * itself are thrown unchanged.
+   * Sends a request and retries it if the store fails. Throws `unavailable` if the retries fail, too. Throws errors about the
+   * object itself unchanged.
    */
   async ask<T>(request: Request<T>, requestTimeout = ANSWER_TIMEOUT_MS): Promise<T> {
     if (this.#isClosed) throw unavailable(new Error("the server stops"));
     const controller = new AbortController();
     const deadline = setTimeout(() => controller.abort(), SILENT_ATTEMPTS * requestTimeout);
-    this.#underWay.add(controller);
+    this.#running.add(controller);
     try {
       return await request(this.s3, { abortSignal: controller.signal, requestTimeout });
     } catch (error) {
       throw OF_THE_OBJECT.has((error as Error).name) ? error : unavailable(error);
     } finally {
       clearTimeout(deadline);
-      this.#underWay.delete(controller);
+      this.#running.delete(controller);
     }
   }
 
   /** Throws `unavailable` if the store does not answer or refuses the credentials. */
   checkReady(): Promise<void> {
-    // Anybody may call this, so only one check runs at a time.
+    // Anybody may call this, so concurrent calls share one check.
     this.#ping ??= this.ask((s3, options) => s3.headBucket({ Bucket: this.name }, options), READY_TIMEOUT_MS)
       .then(
         () => {},
@@ -102,7 +102,7 @@ export class Bucket {
       const { region } = this.#settings;
       const place =
         region === "us-east-1" ? {} : { CreateBucketConfiguration: { LocationConstraint: region } };
-      // If this fails, another server may have created it at the same moment.
+      // If this fails, another server may have created the bucket meanwhile.
       const failed = await this.ask((s3, options) =>
         s3.createBucket({ Bucket: this.name, ...place } as Parameters<S3["createBucket"]>[0], options),
       ).then(
@@ -132,7 +132,7 @@ export class Bucket {
   /** Aborts all requests and refuses new ones. */
   close(): void {
     this.#isClosed = true;
-    for (const controller of this.#underWay) controller.abort();
+    for (const controller of this.#running) controller.abort();
     this.s3.destroy();
   }
 }
@@ -147,16 +147,16 @@ export function unavailable(cause: unknown): ParleyError {
 }
 
 /** Returns undefined if the object or upload does not exist. */
-export async function orMissing<T>(asked: Promise<T>): Promise<T | undefined> {
+export async function orMissing<T>(request: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked;
+    return await request;
   } catch (error) {
     if (error instanceof ParleyError) throw error;
     return undefined;
   }
 }
 
-/** Tells the operator the reason and what to do. */
+/** Returns the reason for the operator, and what to do. */
 function reasonOf(error: unknown): string {
   if (error instanceof OperatorError) return error.message;
   const cause = error instanceof ParleyError ? error.cause : error;

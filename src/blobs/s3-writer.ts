@@ -12,11 +12,11 @@ import {
 } from "./s3-bucket.ts";
 import type { BlobWriter, Grown } from "./store.ts";
 
-/** A larger file is sent in parts of this size, through one buffer. */
+/** A larger file is sent in parts of this size, each from the writer's buffer. */
 const PART_BYTES = 8 * 1024 * 1024;
-/** The maximum of S3: 10,000 parts of 8 MiB are 78 GiB. */
+/** The maximum of S3. 10,000 parts of 8 MiB are 78 GiB. */
 const MAX_PARTS = 10_000;
-/** The memory for the buffers of all writers. A file that would exceed it is refused. */
+/** Bounds the buffers of all writers together. A file that would exceed it is refused. */
 const MAX_BUFFERED_BYTES = 512 * 1024 * 1024;
 /** The initial size of a writer's buffer, which grows with the file up to one part. */
 const FIRST_BUFFER_BYTES = 64 * 1024;
@@ -34,11 +34,11 @@ export async function abortUploads(bucket: Bucket, object: S3Object, kept?: stri
   }
 }
 
-/** The memory for the buffers of all writers. */
-export class Room {
+/** Counts the memory that is left for the buffers of all writers. */
+export class BufferMemory {
   #left = MAX_BUFFERED_BYTES;
 
-  /** Throws `unavailable` if less is left. */
+  /** Throws `unavailable` if fewer bytes are left. */
   take(bytes: number): void {
     if (bytes > this.#left)
       throw new ParleyError("unavailable", "The server has no memory left for another upload. Try again.");
@@ -50,18 +50,18 @@ export class Room {
   }
 }
 
-/** A multipart upload, as far as it is recorded. */
+/** The recorded state of a multipart upload. */
 interface Parts {
   uploadId: string;
   /** The number of the next part. */
   next: number;
-  /** Numbers that are not used, since an earlier writer may still send a part of that number. */
+  /** Part numbers to leave out, because an earlier writer may still send a part with that number. */
   skipped: number[];
 }
 
 /**
- * Sends a file that fits in one part as one object, and a larger one part by part while it arrives. The bytes after the last part
- * are in memory alone: `rest`.
+ * Sends a file that fits in one part as one object, and a larger one part by part while it arrives. The bytes after the
+ * last part (`rest`) are only in memory.
  */
 export class S3Writer implements BlobWriter {
   readonly key: string;
@@ -70,7 +70,7 @@ export class S3Writer implements BlobWriter {
   isUnsure = false;
   readonly #bucket: Bucket;
   readonly #object: S3Object;
-  readonly #room: Room;
+  readonly #memory: BufferMemory;
   #parts: Parts | undefined;
   readonly #from: Grown | null;
   /** The parts that this writer has sent. */
@@ -81,11 +81,11 @@ export class S3Writer implements BlobWriter {
   #isStored: boolean;
 
   /** `from`: null for a file of one request. `stored`: the bytes of the object, if an earlier writer has stored it. */
-  constructor(bucket: Bucket, object: S3Object, room: Room, from: Grown | null, stored?: number) {
+  constructor(bucket: Bucket, object: S3Object, memory: BufferMemory, from: Grown | null, stored?: number) {
     this.key = object.Key;
     this.#bucket = bucket;
     this.#object = object;
-    this.#room = room;
+    this.#memory = memory;
     this.#isStored = stored !== undefined;
     this.size = stored ?? 0;
     this.#from = from;
@@ -126,7 +126,7 @@ export class S3Writer implements BlobWriter {
 
   #grow(): void {
     const more = this.#buffer.length || FIRST_BUFFER_BYTES;
-    this.#room.take(more);
+    this.#memory.take(more);
     const larger = Buffer.allocUnsafeSlow(this.#buffer.length + more);
     larger.set(this.#buffer);
     this.#buffer = larger;
@@ -150,9 +150,9 @@ export class S3Writer implements BlobWriter {
     const { UploadId, $metadata } = await this.#send((s3, options) =>
       s3.createMultipartUpload(this.#object, options),
     );
-    // An attempt whose answer was lost may have started another upload, or may still start one.
+    // An attempt whose response was lost may have started another upload, or may still start one.
     if ($metadata.attempts !== 1) this.isUnsure = true;
-    // The next request uses another key.
+    // The client's next request uses another key.
     if (this.isUnsure && this.#from) throw unavailable(new Error("an answer of the store was lost"));
     return UploadId!;
   }
@@ -181,7 +181,7 @@ export class S3Writer implements BlobWriter {
         (s3, options) => s3.putObject(put, options),
         sendTimeout(this.#buffered),
       );
-      // An attempt whose answer was lost may still create the object, even after it is deleted.
+      // An attempt whose response was lost may still create the object, even after it was deleted.
       if ($metadata.attempts !== 1) this.isUnsure = true;
     }
     this.#isStored = true;
@@ -193,7 +193,7 @@ export class S3Writer implements BlobWriter {
     const upload = { ...this.#object, UploadId: parts.uploadId };
     const isResumed = this.#from !== null && this.#from.parts !== null;
     const Parts = isResumed ? await this.#listParts(parts) : this.#sent;
-    // Uploads that were begun and not recorded.
+    // Abort uploads that were begun but not recorded.
     if (isResumed || this.isUnsure) await abortUploads(this.#bucket, this.#object, parts.uploadId);
     await this.#send(
       (s3, options) => s3.completeMultipartUpload({ ...upload, MultipartUpload: { Parts } }, options),
@@ -225,7 +225,7 @@ export class S3Writer implements BlobWriter {
       return await this.#bucket.ask(request, timeout);
     } catch (error) {
       this.isUnsure = true;
-      // Such as an upload that does not exist, because an attempt whose answer was lost has completed it.
+      // Such as NoSuchUpload, if an attempt whose response was lost has completed the upload.
       throw error instanceof ParleyError ? error : unavailable(error);
     }
   }
@@ -234,7 +234,7 @@ export class S3Writer implements BlobWriter {
   async settle(): Promise<void> {}
 
   /**
-   * Fails if the store may still be executing a request. Then the intent stays, and the eraser removes the blob when it expires.
+   * Throws if the store may still be executing a request. The intent then stays, and the eraser removes the blob when it expires.
    */
   async discard(): Promise<void> {
     await this.close();
@@ -247,7 +247,7 @@ export class S3Writer implements BlobWriter {
   }
 
   async close(): Promise<void> {
-    this.#room.give(this.#buffer.length);
+    this.#memory.give(this.#buffer.length);
     this.#buffer = Buffer.alloc(0);
     this.#buffered = 0;
   }

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { GetObjectCommand } from "@aws-sdk/client-s3";
 import type { S3Settings } from "../config/parse.ts";
 import { ANSWER_TIMEOUT_MS, Bucket, orMissing, type S3Object, unavailable } from "./s3-bucket.ts";
-import { abortUploads, Room, S3Writer, STORED } from "./s3-writer.ts";
+import { abortUploads, BufferMemory, S3Writer, STORED } from "./s3-writer.ts";
 import {
   type BlobReader,
   type BlobStore,
@@ -14,8 +14,8 @@ import {
 } from "./store.ts";
 
 /**
- * Opens the store in a bucket. Creates the bucket if it is missing and `mayMake` allows it. Throws `OperatorError` if it cannot
- * be used.
+ * Opens the store in a bucket. Creates the bucket if it is missing and `mayMake` allows it. Throws `OperatorError` if the
+ * store cannot be used.
  */
 export async function openS3Store(
   settings: S3Settings,
@@ -46,7 +46,7 @@ async function createAddresses(bucket: Bucket): Promise<Address> {
   };
 }
 
-/** An object is a blob, and its name is the key. S3 has no links, so intents are rows. */
+/** Reads a bucket. Each object is a blob, and its name is the key. S3 has no links, so intents are rows. */
 class S3Reader implements BlobReader {
   readonly intents = null;
   protected readonly bucket: Bucket;
@@ -59,7 +59,7 @@ class S3Reader implements BlobReader {
     const object = { ...this.object(key), Range: `bytes=${start}-${end}` };
     const { Body, ContentLength } = await this.bucket.ask((s3, options) => s3.getObject(object, options));
     const bytes = end - start + 1;
-    // A shorter object must not be sent with the length of its row.
+    // Refuse an object of another size: the response would announce the length in its row.
     if (ContentLength !== bytes) {
       (Body as Readable).destroy();
       throw new Error(`The store has ${ContentLength} of ${bytes} bytes of the blob ${key}.`);
@@ -91,7 +91,7 @@ class S3Reader implements BlobReader {
   }
 }
 
-/** Ends in an error if the store sends too little, or nothing for too long. A slow reader is no error. */
+/** Yields the chunks. Throws `unavailable` if the store sends too few bytes, or stalls. A slow reader is not an error. */
 async function* chunksOf(body: Readable, bytes: number): AsyncGenerator<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   let left = bytes;
@@ -115,7 +115,7 @@ class S3Store extends S3Reader implements BlobStore {
   /** All files except empty ones go to the store, because many servers share the database. */
   readonly minFileBytes = 0;
   readonly address?: Address;
-  readonly #room = new Room();
+  readonly #memory = new BufferMemory();
 
   constructor(bucket: Bucket, address: Address | undefined) {
     super(bucket);
@@ -123,21 +123,21 @@ class S3Store extends S3Reader implements BlobStore {
   }
 
   async create(key: string): Promise<BlobWriter> {
-    return new S3Writer(this.bucket, this.object(key), this.#room, null);
+    return new S3Writer(this.bucket, this.object(key), this.#memory, null);
   }
 
   async resume(key: string, from: Grown): Promise<BlobWriter> {
     const { parts, isTaken, size } = from;
-    // An earlier writer may have stored the blob, and have ended before that was recorded.
+    // An earlier writer may have stored the blob and then died before recording it.
     const stored = parts === STORED ? size : isTaken && parts !== null ? await this.size(key) : undefined;
-    return new S3Writer(this.bucket, this.object(key), this.#room, from, stored);
+    return new S3Writer(this.bucket, this.object(key), this.#memory, from, stored);
   }
 
-  /** Also removes what a dead server has left of an upload under this key. */
+  /** Also aborts the multipart uploads that a dead server left under this key. */
   async remove(key: string): Promise<void> {
     const object = this.object(key);
     await abortUploads(this.bucket, object);
-    // After the uploads, one of which may have become the object meanwhile.
+    // Delete the object last: one of the uploads may have been completed meanwhile.
     await orMissing(this.bucket.ask((s3, options) => s3.deleteObject(object, options)));
   }
 

@@ -34,35 +34,35 @@ import { uploadDiscovery } from "./routes/files/uploads.ts";
 import { allOperations } from "./routes/operations.ts";
 import { sessionRoutes } from "./routes/people/session.ts";
 
-/** The rights that a route requires: with neither, a valid token of any scope. */
+/** The rights that a route requires. By default that is a valid token with any scope. */
 interface RouteConfig {
   scope?: Scope | undefined;
   orAdmin?: boolean | undefined;
   public?: boolean;
-  /** The path that the route was added with; the framework sets it. Without a route it is undefined. */
+  /** The route's path, set by the framework; undefined if the request has no route. */
   url?: string;
 }
 
-/** The path of the route of preflights, which takes each path that has no other OPTIONS. */
+/** The path of the route for preflights. It matches each path that has no other OPTIONS route. */
 const ANY_PATH = "*";
 
-// Plain fields: Fastify's getDecorator and setDecorator look them up by name at each request.
+// Plain fields, because getDecorator and setDecorator look names up at each request.
 declare module "fastify" {
   interface FastifyContextConfig extends RouteConfig {}
   interface FastifyRequest {
     /** Set by the first hook. */
     routeConfig: RouteConfig;
-    /** Set by the second, but for public routes. */
+    /** Set by the second hook, except for public routes. */
     caller: Caller;
   }
 }
 
-/** Without it the framework loads its compilers of schemas at each start: a hundred files, 4 MB. */
+/** Replaces the framework's schema compilers, which would otherwise load at each start: a hundred files, 4 MB. */
 function refuseSchemas(): never {
   throw new Error("Routes have no schemas: operations check their fields themselves.");
 }
 
-/** Builds the HTTP interface; it listens only when its `listen` is called. */
+/** Builds the HTTP server. Call `listen` on the result to start it. */
 export async function createHttp(core: Core, config: Config, log: Log): Promise<FastifyInstance> {
   const { limits, trustedProxies, databaseUrl, store, dataFolder } = config;
   const metrics = new Metrics(core, databaseUrl === null || store === null ? dataFolder : null);
@@ -105,15 +105,15 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   holdContinue(app.server);
   answerOddRequests(app.server, context);
   setErrorAnswers(app, context);
-  // Before all others, because the next hook answers preflights.
+  // Add this hook first, because the next one answers preflights.
   app.decorateRequest("routeConfig", null as never);
   app.addHook("onRequest", (request, reply, done) => {
     setCommonHeaders(request, reply);
     const begun = performance.now();
-    // Read once: the framework creates it on each access.
+    // Read routeOptions only once: the framework creates it on each access.
     const { url, config } = request.routeOptions;
     request.routeConfig = config;
-    // Not the request and the reply of the framework: a stream would keep them as long as it is open.
+    // Do not capture the framework's request and reply: a stream would keep them as long as it is open.
     const { id, raw } = request;
     const response = reply.raw;
     // Fastify's onResponse is never called if the client hangs up.
@@ -136,17 +136,17 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   return app;
 }
 
-/** The path of a file or an archive, also after the name of the server. */
+/** Matches the path of a file or an archive, with or without the server's name before it. */
 const FILE = /^(?:https?:\/\/[^/?]*)?\/(?:files|archives)\//i;
 
-/** Headers of every answer, also of errors. */
+/** Sets the headers of every answer, including errors. */
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header("request-id", request.id).header("x-content-type-options", "nosniff");
-  // The address of a file carries a signature, which a page that the file links to must not see.
+  // The URL of a file has a signature, which must not leak to pages that the file links to.
   if (FILE.test(request.raw.url!)) reply.header("referrer-policy", "no-referrer");
 }
 
-/** Must run before any route is added: a route keeps the handlers that exist by then. */
+/** Sets the handlers of errors. Call this before adding routes: each keeps the handlers that exist then. */
 function setErrorAnswers(app: FastifyInstance, context: HttpContext): void {
   app.setNotFoundHandler((request) => {
     const allow = allowedMethods(app, request.raw.url!);
@@ -154,7 +154,7 @@ function setErrorAnswers(app: FastifyInstance, context: HttpContext): void {
     throw new ParleyError("method_not_allowed", `Allowed methods: ${allow}.`, { header: allow });
   });
   app.setErrorHandler(async (error: FastifyError | ParleyError, request, reply) => {
-    // If the connection ends with the answer, unread bytes would reset it before the client has read the answer.
+    // If the connection closes after the answer, unread bytes would reset it before the client has read the answer.
     if (!reply.raw.shouldKeepAlive && !awaitsContinue(request.raw)) await discardRest(request.raw);
     return sendError(context, error, request, reply);
   });
@@ -163,17 +163,17 @@ function setErrorAnswers(app: FastifyInstance, context: HttpContext): void {
 /** Called once after each answer, with its route and duration. */
 type Answered = (request: Received, response: ServerResponse, route: string | undefined, ms: number) => void;
 
-/** What is logged of a request. */
+/** The parts of a request that are logged. */
 type Received = Pick<FastifyRequest, "id" | "raw">;
 
 function addHooks(app: FastifyInstance, context: HttpContext): void {
   app.decorateRequest("caller", null as never);
-  // With a callback, because the token is usually known and there is nothing to wait for.
+  // Not async: the token is usually cached, so there is nothing to wait for.
   app.addHook("onRequest", (request, reply, done) => {
     refuseAmbiguousHead(request);
     const { routeConfig } = request;
     if (routeConfig.public || (!isFound(routeConfig) && !isApiPath(request))) return done();
-    // Answers to a token must not be cached, neither by a proxy nor by a shared browser (ASVS 14.3.2).
+    // Neither proxies nor shared browsers may cache answers to a token (ASVS 14.3.2).
     reply.header("cache-control", "no-store");
     const caller = authenticate(context, request, reply);
     if (caller instanceof Promise)
@@ -189,34 +189,34 @@ function isFound({ url }: RouteConfig): boolean {
   return url !== undefined && url !== ANY_PATH;
 }
 
-/** Lets a request of this caller through to its route, or throws. */
+/** Checks whether a request of this caller may reach its route. Throws if not. */
 function letThrough(request: FastifyRequest, caller: Caller, { scope, orAdmin }: RouteConfig): void {
   if (scope && !(orAdmin && caller.scopes.has("admin"))) requireScope(caller, scope);
   request.caller = caller;
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") {
-    // A compressed body would be read as it is, and look damaged.
+    // The compressed bytes would be read as the content, and look damaged.
     throw new ParleyError("unsupported_media_type", "Send the body without Content-Encoding.");
   }
-  // The router takes "/v1/contacts/" for an empty id.
+  // The router matches "/v1/contacts/" with an empty id.
   if ((request.params as { id?: string }).id === "") throw unknownPath(request);
 }
 
-/** Host by its characters (RFC 9110, section 7.2). */
+/** Checks a Host header by its characters (RFC 9110, section 7.2). */
 const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
-/** Node uses the first of repeated headers; a proxy in front may use the last. */
+/** Headers that must not be repeated: Node uses the first, and a reverse proxy may use the last. */
 const SINGLE = ["host", "authorization", "content-type"];
 
-/** The form of a request target for a proxy (RFC 9112, section 3.2.2). The router reads the path behind it. */
+/** Matches the form of a request target for a proxy (RFC 9112, section 3.2.2). The router reads the path after it. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?]/i;
 
-/** Refuses a head that two readers could read differently. */
+/** Refuses a head that a reverse proxy and this server could interpret differently. */
 function refuseAmbiguousHead({ raw }: FastifyRequest): void {
   const target = raw.url!;
   if (target.includes("#")) {
     throw new ParleyError("malformed_request", "A request target cannot have a fragment. Encode # as %23.");
   }
-  // The router would read another path than a proxy in front does (RFC 9112, section 3.2).
+  // The router would read another path than a reverse proxy (RFC 9112, section 3.2).
   const isPath = target.startsWith("/") || ABSOLUTE_FORM.test(target);
   if (!isPath && !(raw.method === "OPTIONS" && target === "*")) {
     throw new ParleyError(
@@ -228,8 +228,8 @@ function refuseAmbiguousHead({ raw }: FastifyRequest): void {
   if (host === undefined ? raw.httpVersion === "1.1" : !HOST.test(host)) {
     throw new ParleyError("malformed_request", "HTTP/1.1 requires a valid Host header.");
   }
-  // The end of such a body is not sure (RFC 9112, section 6.3). Node's parser reports it only after the request was handed
-  // on, when what needs no body has answered already.
+  // The end of such a body is ambiguous (RFC 9112, section 6.3). Node's parser reports it only after the request is passed on,
+  // and an operation that needs no body has already answered then.
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {
     throw new ParleyError("malformed_request", "The only accepted Transfer-Encoding is chunked.");
   }
@@ -238,17 +238,17 @@ function refuseAmbiguousHead({ raw }: FastifyRequest): void {
   if (twice) throw new ParleyError("malformed_request", `Send the ${twice} header only once.`);
 }
 
-/** The path of a request with its query, also if the request names the server before it. */
+/** Returns the path of a request with its query, without the server's name that may precede it. */
 function pathOf({ raw }: FastifyRequest): string {
   return raw.url!.startsWith("/") ? raw.url! : raw.url!.replace(/^https?:\/\/[^/?]*/i, "");
 }
 
 const API_PATHS = [...new Set(allOperations.map(documentPath))].filter((path) => path.startsWith("/v1/"));
 
-/** Names the nearest path of the API for one that is below `/v1`. */
+/** Returns the error. It names the most similar path of the API if the requested one is below `/v1`. */
 function unknownPath(request: FastifyRequest): ParleyError {
-  const asked = isApiPath(request) ? pathOf(request).split("?", 1)[0]! : "";
-  const nearest = nearestPath(asked, API_PATHS);
+  const requested = isApiPath(request) ? pathOf(request).split("?", 1)[0]! : "";
+  const nearest = nearestPath(requested, API_PATHS);
   return new ParleyError(
     "route_not_found",
     nearest && `No resource has this path. The nearest one is ${nearest}.`,
@@ -259,7 +259,7 @@ function isApiPath(request: FastifyRequest): boolean {
   return /^\/v1(?:[/?]|$)/.test(pathOf(request));
 }
 
-/** Answers a path of a resource with a broken percent-encoding like an unknown id, or like a malformed field in it. */
+/** Answers a resource's path that has a broken percent-encoding as if its id were unknown, or its field malformed. */
 async function handleFrameworkError(
   context: HttpContext,
   answered: Answered,
@@ -267,13 +267,13 @@ async function handleFrameworkError(
   reply: FastifyReply,
 ): Promise<void> {
   const begun = performance.now();
-  const asked = pathOf(request);
-  const known = allOperations.find(({ id, path }) => id && asked.startsWith(path.replace(":id", "")));
+  const requested = pathOf(request);
+  const known = allOperations.find(({ id, path }) => id && requested.startsWith(path.replace(":id", "")));
   let problem = new ParleyError(known?.id?.unknown ?? "route_not_found");
   try {
     refuseAmbiguousHead(request);
     if (isApiPath(request)) await authenticate(context, request, reply);
-    refuseBrokenField(asked);
+    refuseBrokenField(requested);
   } catch (error) {
     problem = error as ParleyError;
   }
@@ -282,16 +282,16 @@ async function handleFrameworkError(
   answered(request, reply.raw, undefined, performance.now() - begun);
 }
 
-/** Throws the error of the field that such a path ends with, if it has one. */
-function refuseBrokenField(asked: string): void {
+/** Throws the error of the field at the end of such a path, if it has one. */
+function refuseBrokenField(requested: string): void {
   for (const { path, pathField } of allOperations) {
     if (!pathField) continue;
     const [before] = path.replace(":id", "[^/%]+").split(`:${pathField.name}`);
-    if (new RegExp(`^${before}`).test(asked)) readField(pathField.name, pathField.field, undefined);
+    if (new RegExp(`^${before}`).test(requested)) readField(pathField.name, pathField.field, undefined);
   }
 }
 
-/** Whether somebody opened the address in a browser, and not a program. */
+/** Reports whether a person opened the URL in a browser, as opposed to a program. */
 function isOpenedByBrowser(request: FastifyRequest): boolean {
   const { method, headers } = request.raw;
   if (!/^(?:GET|HEAD)$/.test(method!) || /^\/(?:v1|files|archives)(?:[/?]|$)/.test(pathOf(request)))
@@ -304,10 +304,10 @@ const NOT_FOUND_PAGE = htmlPage(
   '<p>There is nothing at this address. Go to the <a href="/">console</a> or the <a href="/docs">API reference</a>.</p>',
 );
 
-/** The start of a query, also if its mark was encoded by mistake. */
+/** Matches the start of a query, even if its question mark was encoded by mistake. */
 const QUERY = /\?|%3f/i;
 
-/** The log fields of a request: never its query, which may contain a signature, nor a token sent as an id. */
+/** Returns the log fields of a request: never its query, which may contain a signature, nor a token sent as an id. */
 function requestFields({ id, raw }: Received): object {
   const { method, url } = raw;
   return { request_id: id, method, path: hideTokens(url!.split(QUERY, 1)[0]!) };
@@ -330,15 +330,15 @@ function sendError(
       .send(NOT_FOUND_PAGE);
   }
   const problem = problemOf(known ?? new ParleyError("internal_error"), request.id, context.core.origin());
-  // As bytes: to text the framework would add a charset, which this media type does not have.
+  // Send bytes: the framework would add a charset to text, and this media type has none.
   return reply.code(problem.status).headers(problem.headers).send(Buffer.from(problem.body));
 }
 
-/** The methods that a path has, as in Allow (RFC 9110, section 10.2.1); empty if there is no such path. */
+/** Returns the methods of a path, in the format of Allow (RFC 9110, section 10.2.1); empty if the path does not exist. */
 function allowedMethods(app: FastifyInstance, path: string): string {
   const hasRoute = (method: string) => {
     const params = app.findRoute({ method, url: path })?.params;
-    // The router takes "/v1/contacts/" for an empty id.
+    // The router matches "/v1/contacts/" with an empty id.
     return params !== undefined && params.id !== "" && !(ANY_PATH in params);
   };
   return app.supportedMethods.filter(hasRoute).sort().join(", ");

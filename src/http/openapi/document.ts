@@ -17,12 +17,12 @@ import type { Group } from "../routes/operations.ts";
 import { examplesOf, problem, responsesOf, toPageSchema } from "./responses.ts";
 import { webhooks } from "./webhooks.ts";
 
-/** Real answers, by the name of the operation. */
+/** Real requests and answers, by the name of the operation. */
 export type Examples = Readonly<Record<string, { body?: unknown; request?: unknown }>>;
 
 const text = { type: "string" };
 
-/** Makes the OpenAPI 3.1 document of the operations, from the shapes that check their requests. */
+/** Builds the OpenAPI 3.1 document from the operations, whose shapes also check the requests. */
 export function buildOpenApi(groups: readonly Group[], version: string, examples: Examples): object {
   const operations = groups.flatMap((group) => group.operations);
   const paths: Record<string, Record<string, unknown>> = {};
@@ -62,7 +62,7 @@ export function buildOpenApi(groups: readonly Group[], version: string, examples
   };
 }
 
-/** The schemas of the components, each under its name. */
+/** Returns the schemas of the components, by name. */
 function schemasOf(operations: readonly Operation[]): object {
   const answered = operations.flatMap(({ answer: { resource, page } }): Resource[] => [
     ...(resource ? [resource] : []),

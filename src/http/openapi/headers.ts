@@ -1,4 +1,4 @@
-// Which answers of the OpenAPI document have which headers.
+// Declares which answers of the OpenAPI document have which headers.
 import type { ErrorCode } from "../../errors.ts";
 import type { HeaderName } from "../protocol/headers.ts";
 
@@ -20,7 +20,7 @@ export const CODE_HEADERS: Readonly<Partial<Record<ErrorCode, HeaderName>>> = {
   unavailable: "Retry-After",
 };
 
-/** The `headers` of an answer, each once, besides those of every answer. */
+/** Returns the `headers` of an answer, each once: the common ones and these. */
 export function headersNamed(...names: readonly HeaderName[]): object {
   return Object.fromEntries(
     [...COMMON_HEADERS, ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]),

@@ -15,16 +15,16 @@ import { type Operation, takesKey } from "../protocol/operation.ts";
 import { problemOf, statusOf } from "../protocol/problems.ts";
 import { CODE_HEADERS, headersNamed, RATE_HEADERS } from "./headers.ts";
 
-/** What every operation can answer. */
+/** Errors of every operation. */
 const OPEN: readonly ErrorCode[] = [
   "malformed_request",
   "unknown_parameter",
   "repeated_parameter",
   "unavailable",
 ];
-/** What an operation can answer that accepts only a signed link. */
+/** Errors of an operation that accepts only a signed link. */
 const LINK: readonly ErrorCode[] = [...OPEN, "invalid_parameter", "rate_limited", "internal_error"];
-/** What an operation can answer that accepts a token. */
+/** Errors of an operation that accepts a token. */
 const TOKEN: readonly ErrorCode[] = [
   ...OPEN,
   "invalid_parameter",
@@ -34,7 +34,7 @@ const TOKEN: readonly ErrorCode[] = [
   "rate_limited",
   "internal_error",
 ];
-/** What an operation can answer that requires a token. */
+/** Errors of an operation that requires a token. */
 const REQUIRED: readonly ErrorCode[] = [
   ...TOKEN,
   "malformed_body",
@@ -45,7 +45,7 @@ const REQUIRED: readonly ErrorCode[] = [
 const ORIGIN = "http://127.0.0.1:8080";
 const DESCRIPTIONS = { 200: "The answer.", 201: "Created.", 204: "Done." } as const;
 
-/** The body of every error, a resource but that some members are optional. */
+/** The body of every error. Unlike in other resources, some members are optional. */
 export const problem: Resource = {
   name: "Problem",
   schema: {
@@ -92,7 +92,7 @@ export function toPageSchema(resource: Resource): Resource {
   };
 }
 
-/** Describes all answers of an operation, by status. `example` is the body of a real one. */
+/** Describes all answers of an operation, by status. `example` is the body of a real answer. */
 export function responsesOf(operation: Operation, example: unknown): object {
   const { answer } = operation;
   const { status, resource, page, versioned, content, headers = [], others } = answer;
@@ -137,10 +137,10 @@ function contentOf(content: Readonly<Record<string, Schema>> = {}): object {
   return Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }]));
 }
 
-/** The headers of all answers of an operation, also of errors. */
+/** Returns the headers that all answers of an operation have, including errors. */
 function headersOfAll({ access, answer: { always = [] } }: Operation): readonly HeaderName[] {
   if (access === "open") return always;
-  // The address contains the signature, which pages that the file links to must not see.
+  // The URL contains the signature, which must not leak to pages that the file links to.
   return [...(access === "link" ? (["Referrer-Policy"] as const) : []), ...RATE_HEADERS, ...always];
 }
 
@@ -152,7 +152,7 @@ function codesOf(operation: Operation): ErrorCode[] {
   return [
     ...(access === "open" ? OPEN : access === "link" ? byLink : REQUIRED),
     ...(upload || Object.keys(body).length > 0 ? (["missing_parameter"] as const) : []),
-    // Also without fields: a body is read and refused.
+    // These apply without fields, too: the body is read and refused.
     ...(reads || upload ? [] : (["body_too_large", "request_timeout"] as const)),
     ...(reads ? [] : (["digest_mismatch", "outcome_unknown"] as const)),
     ...(takesKey(operation) ? (["idempotency_in_progress", "idempotency_key_reused"] as const) : []),
@@ -182,7 +182,7 @@ function problems(codes: readonly ErrorCode[], always: readonly HeaderName[]): o
   );
 }
 
-/** The examples of the components: one of each code that these operations answer. */
+/** Returns the examples of the components: one for each code that these operations answer. */
 export function examplesOf(operations: readonly Operation[]): object {
   const codes = new Set(operations.flatMap(codesOf));
   return Object.fromEntries([...codes].sort().map((code) => [code, { value: exampleOf(code) }]));

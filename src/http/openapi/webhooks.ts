@@ -2,7 +2,7 @@ import { eventResource, sharedEventResource, testEventResource } from "../../cor
 import type { Resource } from "../../core/resource/schema.ts";
 import { schemaOf } from "./responses.ts";
 
-/** The `webhooks` of the document: what Parley sends to them. */
+/** The `webhooks` of the document: the requests that Parley sends. */
 export const webhooks = {
   event: sent(eventResource, "An event"),
   shared: sent(sharedEventResource, "A change, sent to a webhook of all users"),

@@ -10,13 +10,13 @@ import { openSession } from "./sessions.ts";
 // RFC 6750, section 2.1; the scheme's name is case-insensitive (RFC 9110, section 11.1).
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
-/** What counts as a failure of the client's address. A missing token does not: the client guessed nothing. */
+/** Errors that count as a failure of the client's address. A missing token is not a guess, so it does not count. */
 const FAILED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid_token", "username_taken"]);
 
 /**
- * The caller that a request's token stands for. Throws, or rejects with, `missing_token`, `invalid_token`,
- * `rate_limited` and what stands in the way of a user of the identity provider. A token that was valid
- * when it last came is no guess: its caller is let in, also while others of the same address are refused.
+ * Returns the caller of a request's token. Throws, or rejects with, `missing_token`, `invalid_token`, `rate_limited`, or the
+ * reason why a user of the identity provider cannot sign in. A token that was valid when it was last sent is not a guess:
+ * it is checked even while its address is refused for invalid tokens.
  */
 export function authenticate(
   context: HttpContext,
@@ -32,14 +32,17 @@ export function authenticate(
   return verify(context, request, reply, token);
 }
 
-/** Counts a request of a caller whose token is good. Throws `rate_limited`. */
+/** Counts a request with a valid token. Throws `rate_limited`. */
 function admit({ core, rates }: HttpContext, caller: Caller, reply: FastifyReply): Caller {
   rates.count(caller, reply);
   core.activity.note(caller.userId, core.clock());
   return caller;
 }
 
-/** Returns the bearer token of a request, without an Authorization that of its session; undefined if it is missing or malformed. */
+/**
+ * Returns the bearer token of a request or, without an Authorization header, the token of its session. Undefined if it is
+ * missing or malformed.
+ */
 export function tokenOf(core: Core, request: FastifyRequest): string | undefined {
   const { authorization } = request.headers;
   return authorization === undefined ? openSession(core, request) : BEARER.exec(authorization)?.[1];

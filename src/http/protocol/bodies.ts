@@ -27,7 +27,7 @@ const PARSERS = new Map<string, (text: string, lists: Lists) => Fields>([
   ["application/json", parseJson],
 ]);
 
-/** The fields of a request's body. Throws `unsupported_media_type` for a body of any other type. */
+/** Reads the fields of a request's body. Throws `unsupported_media_type` if it is neither JSON nor a form. */
 export async function bodyFields(
   request: FastifyRequest,
   limits: FieldLimits,
@@ -47,10 +47,10 @@ export async function bodyFields(
   return parse(decodeUtf8(bytes), lists);
 }
 
-// Only tabs and spaces may follow the type (RFC 9110, section 5.6.3), and nothing precedes it; `trim()` would remove more.
+// Only tabs and spaces may follow the type (RFC 9110, section 5.6.3), and nothing may precede it. `trim()` removes more.
 const MEDIA_TYPE = /^([^\s;]*)[ \t]*(?:;|$)/;
 
-/** Type and subtype of a Content-Type, in lower case; empty if it is malformed. */
+/** Returns type and subtype of a Content-Type, in lower case; empty if it is malformed. */
 export function mediaType(header: string | undefined): string {
   return MEDIA_TYPE.exec(header ?? "")?.[1]?.toLowerCase() ?? "";
 }
@@ -66,7 +66,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** curl's `-d` sends JSON as a form if nobody names its type. */
+/** Parses a form. Explains the mistake if it is JSON, which curl's `-d` sends with the type of a form by default. */
 function parseFormBody(text: string, lists: Lists): Fields {
   if (/^\s*{/.test(text)) {
     throw new ParleyError(
@@ -93,7 +93,7 @@ export function parseForm(
   return fields;
 }
 
-/** Parses a JSON object. An empty body is an object without members: many clients send a Content-Type with every request. */
+/** Parses a JSON object. An empty body counts as `{}`, because many clients send a Content-Type with every request. */
 export function parseJson(text: string): Fields {
   if (text === "") return NO_FIELDS;
   let value: unknown;
@@ -106,7 +106,7 @@ export function parseJson(text: string): Fields {
     throw new ParleyError("malformed_body", "The body must be a JSON object.");
   }
   const fields = new Map(Object.entries(value));
-  // Each name is followed by a colon; if there are no more of these than names, no name was sent twice.
+  // A colon follows each name. If there are no more such colons than names, no name was repeated.
   if ((text.match(/"\s*:/g)?.length ?? 0) !== fields.size) refuseRepeatedName(text);
   return fields;
 }
@@ -126,7 +126,10 @@ function decodePart(text: string, malformed: ErrorCode): string {
   }
 }
 
-/** Adds a field of a form; an empty value alone is an empty list. Throws `repeated_parameter` for a second one, unless it is a list. */
+/**
+ * Adds a field of a form. A list whose only value is empty is an empty list. Throws `repeated_parameter` if a field that is not
+ * a list is repeated.
+ */
 export function addField(fields: TextFields, name: string, value: string, lists: Lists): void {
   const earlier = fields.get(name);
   if (Array.isArray(earlier)) earlier.push(value);
@@ -134,7 +137,7 @@ export function addField(fields: TextFields, name: string, value: string, lists:
   else fields.set(name, lists.has(name) ? (value === "" ? [] : [value]) : value);
 }
 
-/** `again` says where. */
+/** Returns the error. `again` says where the field was repeated. */
 export function repeated(name: string, again?: string): ParleyError {
   const where = again === undefined ? "" : `, ${again}`;
   const detail = `${JSON.stringify(name)} was sent more than once${where}. Send it once.`;

@@ -2,13 +2,13 @@ import type { Hash } from "node:crypto";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { ParleyError } from "../../errors.ts";
 
-/** The minimum pace of a body. It is checked again whenever the client was waited for as long as this. */
+/** The minimum pace of a body. It is checked after each `bodyIdleTimeoutMs` of waiting for the client. */
 export interface BodyPace {
   bodyIdleTimeoutMs: number;
   minBodyBytesPerSecond: number;
 }
 
-/** A timer may fire slightly early. */
+/** Tolerates a timer that fires slightly early. */
 const TIMER_SHARE = 0.9;
 
 type Waiting = IncomingMessage & { [CONTINUE]?: ServerResponse | undefined };
@@ -34,24 +34,24 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Reads a request's body chunk by chunk. Unlike the iterator of the stream it leaves the connection open if the reader stops
- * early, so that an answer can still be sent. It refuses bodies that stall (`request_timeout`).
+ * Reads a request's body chunk by chunk. Unlike the iterator of the stream, it keeps the connection open if the reader stops
+ * early, so that an answer can still be sent. It refuses bodies that stall or are too slow (`request_timeout`).
  */
 export class BodyReader {
   readonly #request: IncomingMessage;
   readonly #timer: NodeJS.Timeout;
   readonly #hash: Hash | undefined;
-  /** Bytes. */
+  /** In bytes. */
   received = 0;
-  /** When the reader began to wait for the client, by `performance.now`; undefined if it is not waiting. */
+  /** When the current wait for the client began, by `performance.now`; undefined if the reader is not waiting. */
   #waitingSince: number | undefined;
-  /** How long it has waited before that, since the pace was last checked. */
+  /** How long earlier waits have lasted since the last check of the pace. */
   #waitedMs = 0;
   #last: Buffer | undefined;
   #failure: ParleyError | undefined;
   #wake: () => void = () => {};
 
-  /** `hash` is updated with each chunk before the reader returns it. */
+  /** Begins to watch the pace. `hash` is updated with each chunk before the reader returns it. */
   constructor(request: IncomingMessage, pace: BodyPace, hash?: Hash) {
     this.#request = request;
     this.#hash = hash;
@@ -67,8 +67,8 @@ export class BodyReader {
   }
 
   /**
-   * Returns the next bytes, valid until the next call, or null at the end of the body. Throws if the connection ended or stalled
-   * before.
+   * Returns the next bytes, valid until the next call, or null at the end of the body. Throws if the connection ends or stalls
+   * before that.
    */
   async next(): Promise<Buffer | null> {
     if (this.#last) release(this.#last);
@@ -96,7 +96,7 @@ export class BodyReader {
     }
   }
 
-  /** Stops reading. Must be called in every case, also after an error. */
+  /** Stops reading. Call this in every case, also after an error. */
   stop(): void {
     clearInterval(this.#timer);
     this.#request
@@ -111,7 +111,7 @@ export class BodyReader {
   /** Checks the pace. Only the time spent waiting for the client counts, not the time a store took for earlier bytes. */
   #watch({ bodyIdleTimeoutMs, minBodyBytesPerSecond }: BodyPace): NodeJS.Timeout {
     let before = 0;
-    const judge = () => {
+    const checkPace = () => {
       const now = performance.now();
       const waitedMs = this.#waitedMs + now - (this.#waitingSince ?? now);
       if (waitedMs < TIMER_SHARE * bodyIdleTimeoutMs) return;
@@ -127,26 +127,26 @@ export class BodyReader {
       );
       this.#wake();
     };
-    // After reading what has arrived meanwhile: a server that was blocked must not blame its client.
-    return setInterval(() => setImmediate(judge), bodyIdleTimeoutMs);
+    // Check after reading the bytes that have arrived: the client is not to blame if this process was blocked.
+    return setInterval(() => setImmediate(checkPace), bodyIdleTimeoutMs);
   }
 }
 
 const MIN_RELEASED_BYTES = 16 * 1024;
 
 /**
- * Frees the memory of a large chunk at once. Otherwise the chunks of a large upload make the garbage collector walk the whole
- * heap every 64 MB. Small chunks may share their memory with others.
+ * Frees the memory of a large chunk at once. Otherwise a large upload causes a garbage collection of the whole heap every
+ * 64 MB. Small chunks may share their memory with others.
  */
 function release({ buffer, length }: Buffer): void {
   if (length >= MIN_RELEASED_BYTES && length === buffer.byteLength) (buffer as ArrayBuffer).transfer(0);
 }
 
-/** Reads a whole body of at most `maxBytes`. Throws `body_too_large` beyond. */
+/** Reads a whole body. Throws `body_too_large` if it is longer than `maxBytes`. */
 export async function readBody(request: IncomingMessage, maxBytes: number, pace: BodyPace): Promise<Buffer> {
   const tooLarge = () => new ParleyError("body_too_large", `The body can have at most ${maxBytes} bytes.`);
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
-  // A body usually arrives with its headers, and is complete once the parser is done with what it has read.
+  // A short body usually arrives with its headers, and is complete when the parser has finished this read.
   await undefined;
   if (request.complete && request.readableLength > 0 && request.readableLength <= maxBytes) {
     return request.read() as Buffer;
@@ -168,12 +168,12 @@ export async function readBody(request: IncomingMessage, maxBytes: number, pace:
 
 const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
 const MAX_DISCARD_MS = 5000;
-/** How long an answer may take to reach a client that continues to send. */
+/** Time for the answer to reach a client that continues to send. */
 const DESTROY_AFTER_MS = 1000;
 
 /**
- * Reads the rest of a body whose answer does not wait for it, for a limited time: closing a connection with unread bytes resets
- * it, and the client would lose the answer. Resolves when there is nothing left to wait for.
+ * Reads and drops the rest of a body that is answered early, up to limits of time and bytes. Closing a connection with unread
+ * bytes resets it, and the client would lose the answer. Resolves when the body has ended or a limit is reached.
  */
 export function discardRest(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return Promise.resolve();
@@ -187,7 +187,7 @@ export function discardRest(request: IncomingMessage): Promise<void> {
       end();
       request.off("data", onData);
       request.resume();
-      // The unread rest prevents that the connection is reused.
+      // The connection cannot be reused: the rest of the body is unread.
       setTimeout(() => request.destroy(), DESTROY_AFTER_MS).unref();
     };
     const timer = setTimeout(giveUp, MAX_DISCARD_MS);

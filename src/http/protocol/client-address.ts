@@ -2,18 +2,18 @@ import { isIP } from "node:net";
 import type { FastifyRequest } from "fastify";
 import ipaddr from "ipaddr.js";
 
-/** Of a connection that is gone already. */
+/** The address if the connection is already gone. */
 const UNKNOWN = "0.0.0.0";
 
 /**
- * The client's address: of the connection, or what a trusted proxy tells, in one spelling and without a port. What a proxy
- * tells need not be an address: then the connection's counts.
+ * Returns the client's address, normalized and without a port: the one that a trusted proxy sends, or else the
+ * connection's. A value from a proxy that is not an address is ignored.
  */
 export function clientAddress(request: FastifyRequest): string {
   return knownAddress(request.ip) ?? knownAddress(request.socket.remoteAddress) ?? UNKNOWN;
 }
 
-/** Texts whose address is kept in mind: a client comes again and again, and a download asks for it each time. */
+/** The number of parsed texts to cache: clients send many requests, and each download needs the address. */
 const MAX_KNOWN = 10_000;
 const MAX_KNOWN_LENGTH = 64;
 const known = new Map<string, string | undefined>();
@@ -28,7 +28,7 @@ function knownAddress(text = ""): string | undefined {
 
 function addressIn(text: string): string | undefined {
   const host = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
-  // Of an address with a zone, which may be any text, only the address is the client's.
+  // Cut off the zone, which may be any text.
   const [address = ""] = host.split("%", 1);
   return isIP(address) === 0 ? undefined : ipaddr.process(address).toString();
 }

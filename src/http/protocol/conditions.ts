@@ -3,19 +3,19 @@ import { checkVersion, type Expected, type Versioned } from "../../core/resource
 import { ParleyError } from "../../errors.ts";
 import { sendJson } from "./json.ts";
 
-/** Whether one of the entity tags of an `If-None-Match` is this one, by weak comparison (RFC 9110, section 13.1.2). */
+/** Reports whether an `If-None-Match` has this entity tag, by weak comparison (RFC 9110, section 13.1.2). */
 export function matchesTag(header: string, etag: string): boolean {
   return header.trim() === "*" || tagsOf(header).some((tag) => tag.replace(/^W\//, "") === etag);
 }
 
-/** Marks an answer that repeats the one of the first request with the same Idempotency-Key. */
+/** Marks a replay: an answer with the result of an earlier request with the same Idempotency-Key. */
 export function markReplay(reply: FastifyReply): void {
   reply.header("idempotent-replayed", "true");
 }
 
 /**
- * Answers with a resource and its ETag, or with 304 if the client has this version. Throws
- * `precondition_failed` for a read with an `If-Match` of another.
+ * Answers with a resource and its ETag, or with 304 if the client has this version. Throws `precondition_failed` if a read has
+ * an `If-Match` with another version.
  */
 export function sendVersioned(
   request: FastifyRequest,
@@ -40,17 +40,17 @@ export function unchanging(resource: object): Versioned {
   return { json: JSON.stringify(resource), version: String(ONLY_VERSION) };
 }
 
-/** Throws `precondition_failed` for a write with an `If-Match` of another version than that of such a resource. */
+/** Throws `precondition_failed` for a write whose `If-Match` has another version than `ONLY_VERSION`. */
 export function expectOnlyVersion(request: FastifyRequest): void {
   checkVersion(expectedVersions(request), ONLY_VERSION);
 }
 
 const ROW_VERSION = /^"([0-9]{1,15})(?:-[0-9]+)?"$/;
 
-/** The versions of the row that `If-Match` accepts. The window of links in a tag does not count: a link is not a change. */
+/** Returns the versions of the row that `If-Match` accepts. Ignores the window of links in a tag: new links are not a change. */
 export function expectedVersions(request: FastifyRequest): Expected {
   const header = request.headers["if-match"];
-  // On a write, If-None-Match forbids these versions, which no write here can guarantee without a race.
+  // On a write, If-None-Match excludes versions. No write here can check that without a race.
   if (
     request.method !== "GET" &&
     request.method !== "HEAD" &&
@@ -71,7 +71,7 @@ export function expectedVersions(request: FastifyRequest): Expected {
 export const CHANGED_TAG =
   "If-Match has no ETag as Parley sends it. A proxy that compresses answers changes ETags: it adds W/ or a suffix. Send the ETag without that, or turn compression off in the proxy.";
 
-/** Whether one of the entity tags of an `If-Match` is this one, by strong comparison. */
+/** Reports whether an `If-Match` has this entity tag, by strong comparison. */
 export function matchesStrongly(header: string, etag: string): boolean {
   return header.trim() === "*" || tagsOf(header).includes(etag);
 }

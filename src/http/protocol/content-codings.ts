@@ -2,8 +2,8 @@
 const MEMBER = /^([\w!#$%&'*+.^`|~-]+)[ \t]*(?:;[ \t]*q=([01](?:\.\d{0,3})?))?$/i;
 
 /**
- * Returns which of these content codings a client prefers, and the first of several; undefined if it wants none of them.
- * Members that are malformed are ignored.
+ * Returns the offered content coding that the client prefers, the first if several are equal; undefined if it prefers none.
+ * Ignores malformed members.
  */
 export function chooseCoding(accepted: string, offered: readonly string[]): string | undefined {
   const weights = new Map<string, number>();
@@ -12,7 +12,7 @@ export function chooseCoding(accepted: string, offered: readonly string[]): stri
     if (coding !== undefined) weights.set(coding.toLowerCase(), Number(weight));
   }
   let chosen: string | undefined;
-  // The plain form needs no mention, but can be preferred.
+  // The client need not list `identity`, but can prefer it.
   let best = weights.get("identity") ?? 0;
   for (const coding of offered) {
     const weight = weights.get(coding) ?? weights.get("*") ?? 0;

@@ -4,7 +4,7 @@ import type { Log } from "../../util/log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { RateLimits } from "./rate-limits.ts";
 
-/** What the HTTP interface works with. */
+/** Has everything that the HTTP layer needs. */
 export interface HttpContext {
   core: Core;
   limits: Limits;

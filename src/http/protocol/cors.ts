@@ -23,10 +23,10 @@ const UPLOAD_HEADERS = [
 const MAX_REQUEST_HEADERS = 50;
 // Not `*`, which stands for all headers.
 const HEADER_NAME = /^[a-z0-9_.-]{1,100}$/;
-/** With these a page of another origin could use the session of the console. */
+/** Headers with which a page of another origin could use the session of the console. */
 const OF_SESSIONS = new Set(["cookie", "cookie2", KEY_HEADER]);
 
-/** Lets pages of these origins call the API with a token. Added before all other hooks: a preflight has no token. */
+/** Lets pages of these origins call the API with a token. Call it before other hooks are added: a preflight has no token. */
 export async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   if (origins.length === 0) return;
   const { default: cors } = await import("@fastify/cors");
@@ -53,7 +53,7 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
     maxAge: 7200,
   };
   await app.register(cors, {
-    // An OPTIONS that is no preflight is a method like any other, and answered as such.
+    // An OPTIONS request that is not a preflight is handled like any other method.
     delegator: (request: FastifyRequest, done: (error: null, options: object) => void) =>
       done(null, {
         ...options,
@@ -67,10 +67,12 @@ function isPreflight({ headers }: FastifyRequest): boolean {
   return headers.origin !== undefined && headers["access-control-request-method"] !== undefined;
 }
 
-/** Returns the headers that a page may send: those it asks for. Tracing, caching and proxies have headers of their own. */
+/** Returns the headers that a page may send: those that it requests, because tracing, caching and proxies add headers. */
 function allowedHeaders({ headers }: FastifyRequest): string[] {
-  const asked = (headers["access-control-request-headers"] ?? "")
+  const requested = (headers["access-control-request-headers"] ?? "")
     .toLowerCase()
     .split(",", MAX_REQUEST_HEADERS);
-  return asked.map((name) => name.trim()).filter((name) => HEADER_NAME.test(name) && !OF_SESSIONS.has(name));
+  return requested
+    .map((name) => name.trim())
+    .filter((name) => HEADER_NAME.test(name) && !OF_SESSIONS.has(name));
 }

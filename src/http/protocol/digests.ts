@@ -3,8 +3,8 @@ import { ParleyError } from "../../errors.ts";
 const SHA_256 = /^sha-256=:([A-Za-z0-9+/]{43}=):$/;
 
 /**
- * Returns the SHA-256 of a `Content-Digest` header (RFC 9530), if there is one. Throws `invalid_parameter` if it has none:
- * a digest that is not checked would be silently ignored.
+ * Returns the SHA-256 of a `Content-Digest` header (RFC 9530); undefined without the header. Throws `invalid_parameter` if the
+ * header has no SHA-256: the client would believe that its digest was checked.
  */
 export function parseDigest(header: string | undefined): Buffer | undefined {
   if (header === undefined) return undefined;
@@ -27,7 +27,7 @@ export function checkDigest(expected: Buffer, actual: Uint8Array): void {
   if (!expected.equals(actual)) throw new ParleyError("digest_mismatch");
 }
 
-/** Formats the header with a digest. */
+/** Formats a digest as the value of the header. */
 export function formatDigest(sha256: Uint8Array): string {
   return `sha-256=:${Buffer.from(sha256).toString("base64")}:`;
 }

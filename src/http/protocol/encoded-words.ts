@@ -2,13 +2,13 @@ import { ParleyError } from "../../errors.ts";
 
 const START = /=\?[^?\s]+\?[a-z]\?/i;
 const WORD = String.raw`=\?[^?\s]+\?[a-z]\?[^?\s]*\?=`;
-/** Spaces between two words are no part of the text. */
+/** Matches adjacent words. Spaces between them are not part of the text. */
 const WORDS = new RegExp(`${WORD}(?:[ \\t]*${WORD})*`, "gi");
 const PARTS = /=\?([^?\s]+)\?([a-z])\?([^?\s]*)\?=/gi;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Decodes the encoded words of RFC 2047 in a file name: .NET sends them, though RFC 7578 does not have them. Throws `malformed_body`. */
+/** Decodes encoded words (RFC 2047) in a file name: .NET sends them, although RFC 7578 lacks them. Throws `malformed_body`. */
 export function decodeWords(text: string): string {
   if (!START.test(text)) return text;
   if (START.test(text.replace(WORDS, ""))) throw malformed("an encoded word that is not complete");

@@ -5,7 +5,7 @@ import type { Core } from "../../core/node/core.ts";
 import { type Listener, type RenderedEvent, SENT_AT_ONCE } from "../../core/node/event-hub.ts";
 import { isStillValid } from "../../core/people/sign-in.ts";
 
-/** Whose events a stream sends, and which. */
+/** Selects the events that a stream sends. */
 interface Subscription {
   userId: string;
   token: string;
@@ -17,8 +17,8 @@ interface Subscription {
 }
 
 /**
- * Sends events as they come (https://html.spec.whatwg.org/#server-sent-events). Between two of them it holds no promise,
- * buffer or timer: held that long they would be promoted to the old generation, and wait there for a full collection.
+ * Sends events as they are published (https://html.spec.whatwg.org/#server-sent-events). Between two events it holds no
+ * promise, buffer or timer: they would live long enough to be promoted to the old generation, and wait for a full collection.
  */
 export class EventStream implements Listener {
   readonly #core: Core;
@@ -26,13 +26,13 @@ export class EventStream implements Listener {
   readonly #subscription: Subscription;
   /** The number of the last event that was sent. */
   #at: number;
-  /** Up to this number there are events to read; infinite while it is not known how far. */
-  #told = Number.POSITIVE_INFINITY;
+  /** The number up to which events are announced; infinite while that is unknown. */
+  #announced = Number.POSITIVE_INFINITY;
   #isHeartbeatDue = false;
-  /** Also until the start. */
+  /** Also true until the stream starts. */
   #isSending = true;
   #hasEnded = false;
-  /** Called when what was written has left, or never will. */
+  /** Called when the last write has left, or the connection is closed. */
   #onLeft: (() => void) | undefined;
 
   constructor(core: Core, response: ServerResponse, subscription: Subscription) {
@@ -46,7 +46,7 @@ export class EventStream implements Listener {
     return this.#subscription.userId;
   }
 
-  /** Throws `too_many_streams`, or `unavailable` if the server is stopping. Afterwards the response can be started. */
+  /** Registers the stream. Throws `too_many_streams`, or `unavailable` if the server is stopping. Call `start` afterwards. */
   async open(): Promise<void> {
     this.#response.once("close", () => {
       this.end();
@@ -60,9 +60,9 @@ export class EventStream implements Listener {
     }
   }
 
-  /** Begins to send. The head of the response leaves with the first bytes. */
+  /** Starts to send. The head of the response leaves with the first bytes. */
   start(): void {
-    // The timer that each connection has anyway. It starts again with everything that is sent.
+    // Uses the timer that each connection has anyway. It restarts whenever something is sent.
     this.#response.setTimeout(this.#core.limits.eventHeartbeatMs, () => this.#onQuiet());
     this.#isSending = false;
     if (this.#hasEnded) this.#response.end();
@@ -81,11 +81,11 @@ export class EventStream implements Listener {
   }
 
   wake(upTo: number): void {
-    this.#told = Math.max(this.#told, upTo);
+    this.#announced = Math.max(this.#announced, upTo);
     void this.#run();
   }
 
-  /** Beside what the stream sends, unless the client reads slowly. */
+  /** Writes a typing frame at once, between other frames. Skips it if the client reads slowly. */
   sendTyping(frame: Uint8Array): void {
     const { headersSent, writableEnded, writableNeedDrain } = this.#response;
     if (!this.#subscription.showsTyping || !headersSent || writableEnded || writableNeedDrain) return;
@@ -104,19 +104,19 @@ export class EventStream implements Listener {
   }
 
   #onQuiet(): void {
-    // Bytes before the end may not have left.
+    // The stream has ended, but its last bytes may not have left: do not wait for them.
     if (this.#hasEnded) this.#response.destroy();
     this.#isHeartbeatDue = true;
     void this.#run();
   }
 
-  /** Sends these frames, then what else is due, unless that is being done. */
+  /** Sends these frames, then everything that is due. Does nothing if the stream is already sending. */
   async #run(frames?: string): Promise<void> {
     if (this.#isSending || this.#hasEnded) return;
     this.#isSending = true;
     try {
       if (frames !== undefined) await this.#write(frames);
-      while (!this.#hasEnded && (this.#isHeartbeatDue || this.#told > this.#at)) await this.#sendNext();
+      while (!this.#hasEnded && (this.#isHeartbeatDue || this.#announced > this.#at)) await this.#sendNext();
     } catch {
       // A client that resumes gets the error.
       this.#response.destroy();
@@ -131,22 +131,22 @@ export class EventStream implements Listener {
       this.#isHeartbeatDue = false;
       return this.#write(":\n\n");
     }
-    // All that was told until now is there to be read.
-    this.#told = 0;
+    // Every event announced so far can now be read.
+    this.#announced = 0;
     const { userId, types } = this.#subscription;
     const next = await nextEvents(this.#core, userId, this.#at, types);
-    // Events are gone: a client that resumes gets the error.
+    // Events have expired: a client that resumes gets the error.
     if (!next) return this.end();
-    if (next.hasMore) this.#told = Number.POSITIVE_INFINITY;
+    if (next.hasMore) this.#announced = Number.POSITIVE_INFINITY;
     this.#at = next.after;
-    // A few are rendered when those before have left: a slow client gets nothing that it must not see any more.
+    // Render a few at a time, after the earlier ones have left: a slow client must not get what it may no longer see.
     for (let i = 0; i < next.events.length && !this.#hasEnded; i += SENT_AT_ONCE) {
       const some = next.events.slice(i, i + SENT_AT_ONCE);
       await this.#write((await renderEvents(this.#core, userId, some)).map(frame).join(""));
     }
   }
 
-  /** Resolves when the text has left, or the client is gone. Cuts a client that takes too long. */
+  /** Resolves when the text has left, or the client is gone. Closes the connection of a client that is too slow. */
   #write(text: string): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const stalled = setTimeout(() => this.#response.destroy(), this.#core.limits.eventStallMs);

@@ -4,15 +4,15 @@ import { matchesTag } from "./conditions.ts";
 import { chooseCoding } from "./content-codings.ts";
 import { addVary } from "./vary.ts";
 
-/** An answer that is the same for everybody. Its bytes are made once, however many connections they go out on. */
+/** An answer that is the same for everybody. Its bytes are made once and shared by all connections. */
 export interface FixedAnswer {
   bytes: Buffer;
   headers: Readonly<Record<string, string>>;
-  /** The same compressed, by content coding. The preferred comes first. */
+  /** Its compressed forms, by content coding, the preferred one first. */
   compressed?: ReadonlyMap<string, FixedAnswer>;
 }
 
-/** Revalidated by its ETag at each use, unless `headers` says how long it may be cached. */
+/** Makes such an answer. Caches revalidate it by its ETag at each use, unless `headers` has a Cache-Control. */
 export function fixedAnswer(
   type: string,
   content: string | Buffer,
@@ -23,7 +23,7 @@ export function fixedAnswer(
   return { bytes, headers: { "cache-control": "no-cache", ...headers, etag, "content-type": type } };
 }
 
-/** Sends it, compressed if the client accepts that, or 304 if the client has it. */
+/** Sends the answer, compressed if the client accepts that, or 304 if the client already has it. */
 export function sendFixed(request: FastifyRequest, reply: FastifyReply, answer: FixedAnswer): FastifyReply {
   const { "if-none-match": known, "accept-encoding": accepted = "" } = request.headers;
   const { compressed } = answer;

@@ -29,7 +29,7 @@ import { checkDigest, parseDigest } from "./digests.ts";
 import { boundaryOf, MultipartReader, type Part } from "./multipart.ts";
 
 interface UploadLimits extends BodyPace {
-  /** 0: no limit. */
+  /** 0 means no limit. */
   maxFileBytes: number;
   maxPartHeaderBytes: number;
 }
@@ -38,7 +38,7 @@ interface MessageLimits extends UploadLimits {
   maxMessageBodyBytes: number;
 }
 
-/** What a multipart form may have, besides files. */
+/** Limits the text fields and files of a multipart form. */
 interface FormRules {
   accepted: readonly string[];
   lists: Lists;
@@ -46,15 +46,15 @@ interface FormRules {
   maxFiles: number;
 }
 
-/** Fields beside the file are ids, and those are shorter. */
+/** Limits the fields beside the file: they are ids, which are shorter. */
 const MAX_FIELD_BYTES = 1024;
 export const MAX_MESSAGE_FILES = 10;
-/** The most that boundaries and headers add to a form, for checking a request by its Content-Length. */
+/** The maximum that boundaries and headers add to a form, to check a request by its Content-Length. */
 const MAX_FORM_OVERHEAD_BYTES = 64 * 1024;
 
 /**
- * Reads a multipart form with exactly one part `file`, whose bytes go to the upload, and text fields among `accepted`, in
- * any order. Returns the fields. Throws for anything else.
+ * Reads a multipart form with exactly one part `file`, whose bytes go to the upload, and text fields named in `accepted`, in
+ * any order. Returns the fields. Throws for any other form.
  */
 export async function receiveForm(
   request: FastifyRequest,
@@ -69,13 +69,13 @@ export async function receiveForm(
   const fields = await receiveParts(request, rules, limits, async (part, maxBytes, before) => {
     if (hasFile) throw repeated("file");
     hasFile = true;
-    await receiveFile(part, upload, maxBytes, stripsMetadata || isStripAsked(before));
+    await receiveFile(part, upload, maxBytes, stripsMetadata || wantsStrip(before));
   });
   if (!hasFile) throw missingFile();
   return fields;
 }
 
-/** Whether a message has the type of a form, which may have files. */
+/** Reports whether a message comes as a multipart form, which may have files. */
 export function isForm({ headers }: FastifyRequest): boolean {
   return mediaType(headers["content-type"]) === "multipart/form-data";
 }
@@ -91,8 +91,8 @@ export async function readMessage<S extends Shape>(
 }
 
 /**
- * Reads a message from a multipart form. Each file goes to an upload. Throws `insufficient_scope` at the first file that the
- * caller may not upload.
+ * Reads a message from a multipart form. Each file goes to an upload. Throws `insufficient_scope` at the first file if the
+ * caller may not upload files.
  */
 export async function receiveMessage<S extends Shape>(
   request: FastifyRequest,
@@ -112,21 +112,21 @@ export async function receiveMessage<S extends Shape>(
       const detail = `A message can have at most ${MAX_MESSAGE_FILES} files.`;
       throw new ParleyError("invalid_parameter", detail, { param: "file" });
     }
-    // How much of the rest of the body is this file is not known.
-    await receiveFile(part, uploads.add(), undefined, isStripAsked(before));
+    // The size of this file is unknown: other parts may follow it.
+    await receiveFile(part, uploads.add(), undefined, wantsStrip(before));
   });
   return readFields(shape, fields);
 }
 
 const STRIP = "strip_metadata";
 
-function isStripAsked(fields: TextFields): boolean {
+function wantsStrip(fields: TextFields): boolean {
   return fields.get(STRIP) === "true";
 }
 
 /**
- * Reads a multipart form, its parts in any order, and returns the text fields. `receive` gets each part `file`, how many
- * bytes it can have at most, if that is known, and the fields that came before it.
+ * Reads a multipart form, its parts in any order, and returns the text fields. `receive` gets each part `file`, the maximum
+ * number of its bytes if that is known, and the fields that came before it.
  */
 async function receiveParts(
   request: FastifyRequest,
@@ -147,7 +147,7 @@ async function receiveParts(
   const body = new BodyReader(request.raw, limits, hash);
   const parts = new MultipartReader(body, boundary, limits.maxPartHeaderBytes);
   const fields = new TextFields();
-  /** The bytes left for the values of each list. */
+  /** How many bytes are left for the values of each list. */
   const left = new Map<string, number>();
   let hasFile = false;
   let isLate = false;
@@ -193,7 +193,7 @@ async function receiveFile(
       { param: "file" },
     );
   }
-  // Some clients send a path.
+  // Some clients send a path: keep its last segment.
   const name = readField("filename", filename, part.filename.replace(/^.*[/\\]/s, ""));
   const digest = parseDigest(part.digest);
   const { type: declaredType, body: bytes } = part;
@@ -201,7 +201,7 @@ async function receiveFile(
   if (digest) checkDigest(digest, upload.receivedSha256());
 }
 
-/** Reads a text field of which this many bytes are left. */
+/** Reads a text field of at most `left` bytes: the part of `maxBytes` that earlier values of a list have left. */
 async function readText(part: Part, maxBytes: number, left: number): Promise<string> {
   if (part.filename !== undefined) {
     throw new ParleyError(

@@ -1,10 +1,10 @@
-/** Headers of a small page: it loads nothing, and runs nothing. */
+/** Headers of a small page, which loads nothing and runs nothing. */
 export const HTML_HEADERS = {
   "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
 } as const;
 export const HTML_TYPE = "text/html; charset=utf-8";
 
-/** What all pages share with the console: its colours, its type, and the line at the top. */
+/** Styles that all pages share with the console: its colours, its fonts, and the line at the top. */
 export const LOOK = `
 :root {
   color-scheme: light dark;

@@ -8,20 +8,20 @@ import { measureStorage } from "../../core/upkeep/storage.ts";
 import { measureDisk } from "../../util/data-folder.ts";
 import { RequestStats } from "./request-stats.ts";
 
-/** Counts what passes through the server. */
+/** Counts requests, connections and bytes, and renders all metrics. */
 export class Metrics {
   readonly requests = new RequestStats();
   readonly #registry = new Registry();
   readonly #core: Core;
   readonly #folder: string | null;
 
-  /** `folder` is the data folder; null if nothing is stored there. */
+  /** Takes the data folder, to measure its disk; null if nothing is stored there. */
   constructor(core: Core, folder: string | null) {
     this.#core = core;
     this.#folder = folder;
   }
 
-  /** Measures a server, before its first connection. */
+  /** Measures a server. Call this before its first connection. */
   watch(server: Server): void {
     const registers = [this.#registry];
     const bytes = new Counter({
@@ -91,7 +91,7 @@ function addGauges(server: Server, core: Core, folder: string | null, registers:
   );
   gauge("parley_event_streams", "Open streams of events.", () => core.eventHub.countListeners());
   if (folder !== null) {
-    // NaN where the disk cannot tell: the other metrics are needed most then.
+    // NaN if the disk cannot be measured: the other metrics matter most then.
     const disk = () => measureDisk(folder).catch(() => ({ free: Number.NaN, total: Number.NaN }));
     gauge("parley_disk_free_bytes", "Room on the disk of the data folder.", async () => (await disk()).free);
     gauge("parley_disk_total_bytes", "The size of that disk.", async () => (await disk()).total);

@@ -2,10 +2,10 @@ import { ParleyError } from "../../errors.ts";
 import type { BodyReader } from "./body-reader.ts";
 import { decodeWords } from "./encoded-words.ts";
 
-/** One part of a form. Its body must be read to its end before the next part is requested. */
+/** One part of a form. Read its body to the end before you request the next part. */
 export interface Part {
   name: string;
-  /** As it was sent, so it may be a path. Undefined for a text field. */
+  /** The name as it was sent, which may be a path. Undefined for a text field. */
   filename: string | undefined;
   /** The Content-Type of the part, if it has one. */
   type: string | undefined;
@@ -32,15 +32,15 @@ const CRLF = "\r\n";
 const CR = 13;
 
 /**
- * Reads multipart/form-data (RFC 7578) as a stream, strictly: anything but a complete, well-formed form throws
- * `malformed_body`, so no part is silently skipped or truncated. The work is linear in the size of the body. It holds one chunk
- * and the headers of one part at a time.
+ * Reads multipart/form-data (RFC 7578) as a stream, strictly: an incomplete or malformed form throws `malformed_body`, so no
+ * part is silently skipped or truncated. The work is linear in the size of the body. Only one chunk and the headers of one
+ * part are in memory at a time.
  */
 export class MultipartReader {
   readonly #source: BodyReader;
   readonly #delimiter: Buffer;
   readonly #maxHeaderBytes: number;
-  // The virtual line end before the first boundary makes it look like all others.
+  // A virtual line end makes the first boundary look like the others.
   #buffer: Buffer = Buffer.from(CRLF);
   #started = false;
 
@@ -68,7 +68,7 @@ export class MultipartReader {
   /** Returns how many bytes the current part can have at most, in a body of this length. */
   bytesLeft(length: number): number {
     const taken = this.#source.received - this.#buffer.length;
-    // At least the closing boundary, "--" and, from all known clients, a line end follow.
+    // At least the closing boundary and "--" follow and, from all known clients, a line end.
     return Math.max(0, length - taken - this.#delimiter.length - 4);
   }
 
@@ -92,7 +92,7 @@ export class MultipartReader {
         if (rest.length > 0) yield rest;
         return;
       }
-      // What may begin a delimiter stays. Usually there is no CR near the end, so nothing does.
+      // Keep bytes that may begin a delimiter. Usually there are none, because no CR is near the end.
       const tail = this.#buffer.indexOf(CR, Math.max(0, this.#buffer.length - delimiter.length + 1));
       const safe = tail === -1 ? this.#buffer.length : tail;
       const ready = this.#buffer.subarray(0, safe);
@@ -105,7 +105,7 @@ export class MultipartReader {
   async #headerBlock(): Promise<Buffer> {
     for (;;) {
       const end = this.#buffer.indexOf("\r\n\r\n");
-      // Up to three bytes of the end may have arrived.
+      // Up to three bytes of the blank line may have arrived.
       const length = end === -1 ? this.#buffer.length - 3 : end;
       if (length > this.#maxHeaderBytes) {
         throw malformed(`The headers of a part exceed ${this.#maxHeaderBytes} bytes.`);
@@ -131,7 +131,7 @@ export class MultipartReader {
   }
 
   async #fill(): Promise<void> {
-    // Copied, because a chunk becomes invalid when the next is requested.
+    // Copy: a chunk becomes invalid when the next is requested.
     const rest = Buffer.from(this.#buffer);
     const chunk = await this.#source.next();
     if (chunk === null) throw malformed("The body ends before its closing boundary.");
@@ -200,7 +200,7 @@ function parseDisposition(value: string): Map<string, string> | undefined {
   return ["", ";"].includes(value.slice(end).trim()) ? params : undefined;
 }
 
-/** Decodes a name by RFC 8187. Forms should not have one (RFC 7578, section 4.2), but some clients send it. */
+/** Decodes a name by RFC 8187. Forms should not use this (RFC 7578, section 4.2), but some clients do. */
 function decodeExtended(value: string): string {
   try {
     return decodeURIComponent(/^utf-8'[^']*'(.*)$/i.exec(value)![1]!);
@@ -210,8 +210,8 @@ function decodeExtended(value: string): string {
 }
 
 /**
- * Some clients escape quotes and backslashes with a backslash; browsers write `%22`, `%0D` and `%0A` (WHATWG HTML,
- * multipart/form-data encoding). Other backslashes are part of a path and stay.
+ * Unescapes a name. Some clients escape quotes and backslashes with a backslash; browsers write `%22`, `%0D` and `%0A` (WHATWG
+ * HTML, multipart/form-data encoding). Other backslashes are part of a path and stay.
  */
 function unquote(text: string): string {
   return text

@@ -1,17 +1,17 @@
 /** More segments than any path has. */
 const MAX_SEGMENTS = 8;
-/** Letters of a segment that may be wrong or missing; of shorter ones a third. */
+/** The maximum number of wrong or missing letters in a segment, or a third of its letters if that is less. */
 const MAX_WRONG = 4;
-/** What a last segment counts, in letters: a value that is missing, and one too many. */
+/** Penalties in letters: for a missing last value, and for a superfluous last segment. */
 const MISSING = 1;
 const NEEDLESS = 4;
 
 /**
- * Returns the one of the paths, as documents write them (`/v1/contacts/{contact_id}`), that is most like the asked one; undefined if
- * none is like it. Looks at a few letters of a few segments, however long the asked path is.
+ * Returns the path that is most similar to the requested one; undefined if none is similar. `paths` are in the form of the
+ * document (`/v1/contacts/{contact_id}`). The work is bounded, however long the requested path is.
  */
-export function nearestPath(asked: string, paths: readonly string[]): string | undefined {
-  const segments = toSegments(asked.toLowerCase());
+export function nearestPath(requested: string, paths: readonly string[]): string | undefined {
+  const segments = toSegments(requested.toLowerCase());
   let nearest: string | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const path of paths) {
@@ -27,12 +27,12 @@ function toSegments(path: string): string[] {
   return path.split("/", MAX_SEGMENTS + 2).filter((segment) => segment !== "");
 }
 
-function countWrong(asked: readonly string[], path: readonly string[]): number {
-  const more = asked.length - path.length;
+function countWrong(requested: readonly string[], path: readonly string[]): number {
+  const more = requested.length - path.length;
   if (Math.abs(more) > 1) return Number.POSITIVE_INFINITY;
   let wrong = more > 0 ? NEEDLESS : 0;
   for (const [i, segment] of path.entries()) {
-    const typed = asked[i];
+    const typed = requested[i];
     if (!segment.startsWith("{")) wrong += countWrongLetters(typed ?? "", segment);
     else if (typed === undefined) wrong += MISSING;
   }

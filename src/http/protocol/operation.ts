@@ -23,15 +23,15 @@ import { sendVersioned } from "./conditions.ts";
 import type { HttpContext } from "./context.ts";
 import type { HeaderName } from "./headers.ts";
 
-/** What an operation gets when it runs. */
+/** The request as an operation gets it. */
 export interface Call<Q extends Shape, B extends Shape> extends HttpContext {
   /** Missing if the operation needs no token. */
   caller: Caller;
-  /** The id in the path; empty if it has none. */
+  /** The id in the path; empty if the path has none. */
   id: string;
-  /** The second id in the path, likewise. */
+  /** The second id in the path; empty if it has none. */
   innerId: string;
-  /** The field in the path, likewise. */
+  /** The field in the path; empty if it has none. */
   pathValue: string;
   query: Parsed<Q>;
   body: Parsed<B>;
@@ -41,44 +41,47 @@ export interface Call<Q extends Shape, B extends Shape> extends HttpContext {
   reply: FastifyReply;
 }
 
-/** Declares one method of one path. Its shapes check requests, and the document is made from them. */
+/** Declares one method of one path. Its shapes check requests and make the document. */
 interface Declaration<Q extends Shape, B extends Shape> {
-  /** `operationId` of the OpenAPI document. */
+  /** The `operationId` in the OpenAPI document. */
   name: string;
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** In the router's syntax. */
+  /** The path in the router's syntax. */
   path: string;
-  /** `:id` of the path: its name in the document, its kind, and the error if it is unknown or malformed. */
+  /** Describes `:id` in the path: its name in the document, its kind, and the error if it is unknown or malformed. */
   id?: { name: string; kind: IdKind; unknown: ErrorCode };
-  /** The same for a second id, which has this name in the path, too. */
+  /** The same for a second id. It also has this name in the path. */
   innerId?: { name: string; kind: IdKind; unknown: ErrorCode };
-  /** What is last in the path, if that is no id: its name there, and what is accepted. */
+  /** Describes the last segment of the path if it is not an id: its name there, and the accepted values. */
   pathField?: { name: string; field: Field<string> };
   /**
-   * Without it a token is required. "open": no token is checked. "link": the operation accepts a signed link instead, and
-   * with a scope also a token. It checks link, token and id itself, and answers HEAD itself.
+   * By default a token is required. "open": no token is checked. "link": the operation accepts a signed link and, if it has a
+   * scope, also a token. It checks link, token and id itself, and answers HEAD itself.
    */
   access?: "open" | "link";
   scope?: Scope;
-  /** A token with scope `admin` may do without the other. */
+  /** A token with the scope `admin` does not need `scope`. */
   orAdmin?: true;
-  /** Also needed by a request without fields: it changes nothing, and its answer reads the resource. */
+  /** A request without fields also needs this scope: it changes nothing, and its answer reads the resource. */
   readScope?: Scope;
-  /** The answer shows what others have written: `readScope` is also needed with fields. */
+  /** The answer shows what other users have written, so a request with fields needs `readScope`, too. */
   showsOthers?: true;
   summary: string;
-  /** Without it no fields are accepted. */
+  /** The fields of the query. By default none are accepted. */
   query?: Q;
-  /** Fields of a form or of JSON. What the operation reads by itself: "file", a multipart form, or "bytes", a part of a file. */
+  /**
+   * Fields of a form or of JSON. Or a body that the operation reads itself: "file" is a multipart form, "bytes" a part of a
+   * file.
+   */
   body?: B | "file" | "bytes";
-  /** The fields may also come as a multipart form with files. The operation reads its body of any type by itself. */
+  /** The fields may also come as a multipart form with files. The operation reads bodies of all types itself. */
   withFiles?: true;
-  /** A write that leaves no rows: they are not counted, and an Idempotency-Key has no effect. */
+  /** The write leaves no rows. None are counted, and an Idempotency-Key has no effect. */
   storesNothing?: true;
   /** The body may be as large as the longest text of a message. */
   isLong?: true;
   answer: Answer;
-  /** Headers of requests, besides those that follow from the rest. */
+  /** Headers of requests, besides those that follow from other members. */
   headers?: Readonly<Record<string, Schema>>;
   /** Codes beyond those that every operation can answer. */
   errors?: readonly ErrorCode[];
@@ -89,24 +92,24 @@ interface Declaration<Q extends Shape, B extends Shape> {
 export type Operation<Q extends Shape = Shape, B extends Shape = Shape> = Declaration<Q, B> &
   Required<Pick<Declaration<Q, B>, "query" | "body" | "errors">>;
 
-/** What an operation answers if it succeeds. Without `resource`, `page` and `content` there is no body. */
+/** The answer of an operation if it succeeds. Without `resource`, `page` and `content` it has no body. */
 interface Answer {
   status: 200 | 201 | 204;
   resource?: Resource;
-  /** The resource of which it answers a page. */
+  /** The answer is a page of this resource. */
   page?: Resource;
-  /** Headers that all answers may have, also errors. */
+  /** Headers that all answers may have, including errors. */
   always?: readonly HeaderName[];
-  /** The resource has an ETag: a GET with a matching If-None-Match is answered 304. */
+  /** The resource has an ETag. A GET with a matching If-None-Match gets 304. */
   versioned?: boolean;
-  /** Other media types of the body, with their schemas. */
+  /** Schemas of the body in other media types. */
   content?: Readonly<Record<string, Schema>>;
   headers?: readonly HeaderName[];
-  /** Other successes by their status. */
+  /** Other successful answers, by status. */
   others?: Readonly<Record<number, Pick<Answer, "content" | "headers"> & { description: string }>>;
 }
 
-/** Lets the types of the shapes reach `handle`. */
+/** Declares an operation. `handle` gets its fields with the types of the shapes. */
 export function operation<Q extends Shape, B extends Shape>(declared: Declaration<Q, B>): Operation {
   return { query: {}, body: {}, errors: [], ...declared } as unknown as Operation;
 }
@@ -132,7 +135,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
     handler: isRead || typeof body === "string" ? run : readAndRun,
   });
 
-  /** Counts before the answer is sent: a client that hangs up has written, too. */
+  /** Counts a write before its answer is sent, so that it also counts if the client hangs up. */
   function countWrite(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -150,7 +153,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
   }
 
   function run(request: FastifyRequest, reply: FastifyReply, fields = NO_FIELDS): Promise<unknown> {
-    // The framework would silently ignore it.
+    // The framework would silently ignore the body.
     if (isRead && access === undefined && hasBody(request.raw)) {
       throw new ParleyError(
         "malformed_body",
@@ -191,17 +194,17 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
   }
 }
 
-/** The path as the document writes it. */
+/** Returns the path in the form of the document. */
 export function documentPath({ path, id }: Pick<Operation, "path" | "id">): string {
   return path.replace(":id", `{${id?.name}}`).replace(/:(\w+)/g, "{$1}");
 }
 
-/** Whether the operation is done once for each Idempotency-Key. */
+/** Reports whether the operation runs only once for each Idempotency-Key. */
 export function takesKey({ method, storesNothing }: Operation): boolean {
   return method === "POST" && !storesNothing;
 }
 
-/** The form of an Idempotency-Key. */
+/** The syntax of an Idempotency-Key. */
 export const KEY = /^[\x21-\x7e]{1,255}$/;
 
 function idempotencyKey(request: FastifyRequest): string | undefined {
@@ -214,7 +217,7 @@ function idempotencyKey(request: FastifyRequest): string | undefined {
   );
 }
 
-/** The fields of the query, which the router leaves as text. */
+/** Returns the fields of the query, which the router leaves as text. */
 export function queryOf(request: FastifyRequest): Fields {
   return request.query === "" ? NO_FIELDS : parseForm(request.query as string, "malformed_request");
 }

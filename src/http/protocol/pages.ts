@@ -10,21 +10,21 @@ import { sendJson } from "./json.ts";
 import type { Call } from "./operation.ts";
 import { inTurns } from "./turns.ts";
 
-/** Fields of a query that are not taken over to a neighbour's. */
+/** Fields of a query that are left out of the links to other pages. */
 const CURSORS = ["starting_after", "ending_before", "around", ""];
 
-/** Answers with the page that the query asks for, and with the addresses of its neighbours in a `Link` header (RFC 8288). */
+/** Answers with the requested page, and with links to the next and previous ones in a `Link` header (RFC 8288). */
 export async function sendPage<Q extends PageFields>(
   call: Pick<Call<never, never>, "core" | "caller" | "request" | "reply"> & { query: Q },
   list: (page: PageRequest<Q>, turns: Turns) => Promise<PageEnvelope>,
 ): Promise<void> {
   const { core, query, request, reply } = call;
-  const asked = toPageRequest(query);
-  const page = await inTurns(call, (turns) => list(asked, turns));
+  const wanted = toPageRequest(query);
+  const page = await inTurns(call, (turns) => list(wanted, turns));
   const { first, last } = page;
-  // On the side that the walk came from there is at least the item of the cursor, or was.
-  const isLast = !page.has_more && !asked.newer;
-  const isFirst = !(page.has_newer ?? (asked.newer ? page.has_more : asked.cursor !== NEWEST));
+  // A page after or before a cursor is never the outermost on that side: the item of the cursor is there, or was.
+  const isLast = !page.has_more && !wanted.newer;
+  const isFirst = !(page.has_newer ?? (wanted.newer ? page.has_more : wanted.cursor !== NEWEST));
   if (first !== null && last !== null && !(isFirst && isLast)) {
     const { id = "" } = request.params as { id?: string };
     const path = request.routeConfig.url!.replace(":id", id);
@@ -37,7 +37,7 @@ export async function sendPage<Q extends PageFields>(
   sendJson(reply, `{"has_more":${page.has_more},"data":[${page.data.join(",")}]}`);
 }
 
-/** The query without its cursor, each field with an ampersand after it. */
+/** Returns the query without its cursor. Each field ends with an ampersand. */
 function keptFields(query: string): string {
   let kept = "";
   for (const field of query.split("&")) {

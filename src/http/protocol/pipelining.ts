@@ -1,14 +1,14 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** So many may wait before nothing more is read: a connection that is not read does not tell that its client has gone. */
+/** How many requests may wait before reading pauses. While it is paused, a client that disconnects goes unnoticed. */
 const READ_AHEAD = 32;
 
 /**
- * Handles the requests of a connection one after another: the next begins when the answer before it has left the server. A
- * client that pipelines requests and reads no answers (RFC 9112, section 9.3.2) thus holds one answer, not thousands.
- * While many wait, nothing more is read from their connection. What one read has brought may be more than `maxWaiting`
- * requests; such a connection is closed, as each of them takes memory and time.
+ * Handles the requests of a connection one after another: the next starts when the previous answer has left the server. So
+ * a client that pipelines requests and reads no answers (RFC 9112, section 9.3.2) holds one answer in memory, not thousands.
+ * While many requests wait, the connection is not read. If a single read brings more than `maxWaiting` requests, the
+ * connection is closed, because each request takes memory and time.
  */
 export function handleInOrder(server: Server, maxWaiting: number): void {
   const [handle] = server.listeners("request") as ((...request: Request) => void)[];
@@ -32,19 +32,19 @@ export function handleInOrder(server: Server, maxWaiting: number): void {
   });
 }
 
-/** The signal to Node's parser that no HTTP follows a request, as after an upgrade. */
+/** Tells Node's parser that no HTTP follows a request, as after an upgrade. */
 const NO_HTTP_FOLLOWS = 2;
 
-/** Closes the connection, and keeps the parser from the rest of what was read, which it goes through in any case. */
+/** Closes the connection, and stops the parser, which would otherwise parse the rest of the last read. */
 function hangUp(socket: Socket & { parser?: { onIncoming: () => number } }): void {
   socket.destroy();
-  // No documented way does this. Should a later Node have no such parser, the rest is parsed.
+  // There is no documented way to do this. If a later Node has no such parser, the rest is parsed.
   if (socket.parser) socket.parser.onIncoming = () => NO_HTTP_FOLLOWS;
 }
 
 type Request = [request: IncomingMessage, response: ServerResponse];
 
-/** Node resumes a connection when an answer ends. */
+/** Pauses again: Node resumes a connection when an answer ends. */
 function stayPaused(this: Socket): void {
   this.pause();
 }

@@ -1,6 +1,6 @@
 import { catalogue, type ErrorCode, type ParleyError } from "../../errors.ts";
 
-/** The status of each code; nobody else knows it. */
+/** Maps each code to its status. No other module knows statuses of codes. */
 const statuses: Record<ErrorCode, number> = {
   malformed_request: 400,
   malformed_body: 400,
@@ -64,7 +64,7 @@ const statuses: Record<ErrorCode, number> = {
   disk_full: 507,
 };
 
-/** Problem types that others have defined (draft-ietf-httpbis-resumable-upload). All others are pages of the server. */
+/** Registered problem types (draft-ietf-httpbis-resumable-upload). The `type` of other codes is a page of this server. */
 const REGISTERED: Partial<Record<ErrorCode, string>> = {
   upload_offset_mismatch: "https://iana.org/assignments/http-problem-types#mismatching-upload-offset",
   upload_completed: "https://iana.org/assignments/http-problem-types#completed-upload",
@@ -75,7 +75,7 @@ const RETRY_AFTER_SECONDS = "1";
 
 type Described = Pick<ParleyError, "code" | "message" | "param" | "members" | "header">;
 
-/** An error as it goes over the wire: problem details of RFC 9457. */
+/** An error as it is sent: problem details of RFC 9457. */
 interface Problem {
   status: number;
   headers: Record<string, string>;
@@ -86,7 +86,7 @@ export function statusOf(code: ErrorCode): number {
   return statuses[code];
 }
 
-/** `origin` is the server's public address, below which each code has its page. */
+/** Renders an error. `origin` is the server's public address, which has a page for each code. */
 export function problemOf(error: Described, requestId: string, origin: string): Problem {
   const { code, param, members } = error;
   const status = statuses[code];

@@ -10,9 +10,9 @@ export interface ByteRange {
 const MALFORMED = 1;
 
 /**
- * Parses a `Range` header for a representation of `size` bytes (RFC 9110, section 14.1.2). Returns undefined if the header is
- * ignored: another unit, malformed, or several ranges, which a server may answer with the whole. "unsatisfiable" if the range
- * lies outside.
+ * Returns the range that a `Range` header requests from `size` bytes (RFC 9110, section 14.1.2). Undefined if the header is to
+ * be ignored: it has another unit, is malformed, or has several ranges, which a server may answer with the whole.
+ * "unsatisfiable" if the range is outside.
  */
 export function parseRange(header: string, size: number): ByteRange | "unsatisfiable" | undefined {
   const { code, type, ranges } = parse(size, header);

@@ -9,16 +9,16 @@ import { clientAddress } from "./client-address.ts";
 
 const IPV6_NETWORK_BYTES = 8;
 
-/** Rows that one request may leave. One that leaves more counts as several. */
+/** How many bytes of rows one request may leave. A write that leaves more counts as several requests. */
 const ROW_BYTES = 1800;
-/** What a write leaves beside copies of what it answers: ids and indexes. */
+/** How many bytes a write leaves besides copies of its answer: ids and indexes. */
 const FIXED_ROW_BYTES = 300;
-/** How many copies of its answer a write leaves, in rows and events. A key adds one, the kept result. */
+/** How many copies of its answer a write leaves, in rows and events. An idempotency key adds one, the kept result. */
 const ANSWERS_LEFT = { POST: 3, PUT: 2 };
 
 /**
- * Limits requests per token (per user for tokens of an identity provider), and invalid tokens and links per address. In
- * memory, for this node only.
+ * Limits requests per token (per user for tokens of an identity provider), and invalid tokens and links per address. The
+ * counts are in memory, for this node only.
  */
 export class RateLimits {
   readonly #on: boolean;
@@ -44,16 +44,16 @@ export class RateLimits {
     );
   }
 
-  /** Counts a request, and says in the answer what is left. Throws `rate_limited`. */
+  /** Counts a request, and sets the headers with the number that is left. Throws `rate_limited`. */
   count(caller: Caller, reply: FastifyReply): void {
     if (!this.#on) return;
     const key = keyOf(caller);
     const used = this.#requests.rate.next(key);
-    this.#requests.tell(reply, used);
+    this.#requests.enforce(reply, used);
     this.#requests.rate.note(key, used);
   }
 
-  /** Counts a write again, by the rows that it has left, so that these are bounded as requests are. */
+  /** Counts a write again, by the rows that it has left, so that rows are limited as requests are. */
   countWrite(caller: Caller, request: FastifyRequest, answerBytes: number): void {
     const copies = ANSWERS_LEFT[request.method as keyof typeof ANSWERS_LEFT];
     if (!this.#on || copies === undefined) return;
@@ -63,15 +63,15 @@ export class RateLimits {
     this.#requests.rate.note(key, this.#requests.rate.next(key, Math.ceil(bytes / ROW_BYTES) - 1));
   }
 
-  /** Call this before checking an unknown token or link. Throws `rate_limited` if the address sent too many invalid ones. */
+  /** Throws `rate_limited` if the address sent too many invalid tokens or links. Call this before checking an unknown one. */
   refuseGuess(request: FastifyRequest, reply: FastifyReply): void {
     if (!this.#on) return;
     const { rate } = this.#failures;
     const used = rate.next(networkOf(request));
-    if (rate.isTooMuch(used)) this.#failures.tell(reply, used);
+    if (rate.isTooMuch(used)) this.#failures.enforce(reply, used);
   }
 
-  /** Counts a token or a link that was not valid. */
+  /** Counts an invalid token or link. */
   countFailure(request: FastifyRequest): void {
     if (!this.#on) return;
     const { rate } = this.#failures;
@@ -80,7 +80,7 @@ export class RateLimits {
   }
 }
 
-/** A rate that clients are told of, as draft-ietf-httpapi-ratelimit-headers wants it. */
+/** A rate that clients see in headers (draft-ietf-httpapi-ratelimit-headers). */
 class Policy {
   readonly rate: Rate;
   readonly #name: string;
@@ -94,8 +94,8 @@ class Policy {
     this.#refusal = refusal;
   }
 
-  /** Throws `rate_limited` if the limit is exceeded. */
-  tell(reply: FastifyReply, used: number): void {
+  /** Sets the headers. Throws `rate_limited` if the limit is exceeded. */
+  enforce(reply: FastifyReply, used: number): void {
     const { rate } = this;
     reply.header("ratelimit-policy", this.#header);
     reply.header("ratelimit", `"${this.#name}";r=${rate.left(used)};t=${rate.secondsUntilWhole(used)}`);
@@ -108,7 +108,7 @@ function keyOf({ tokenId, userId }: Caller): string {
   return tokenId ?? userId;
 }
 
-/** The client's address; of IPv6 its network, which one client has for itself. */
+/** Returns the client's IPv4 address, or its IPv6 network, because one client usually has a whole network. */
 function networkOf(request: FastifyRequest): string {
   const address = ipaddr.parse(clientAddress(request));
   if (address.kind() === "ipv4") return address.toString();

@@ -5,40 +5,40 @@ import { http } from "../../util/node-http.ts";
 import type { HttpContext } from "./context.ts";
 import { problemOf } from "./problems.ts";
 
-/** Time for an answer to reach a client that goes on sending; no refused connection is held for longer. */
+/** Time for an answer to reach a client that continues to send. Then a refused connection is destroyed. */
 const DESTROY_AFTER_MS = 1000;
 
-/** Answers, in the shape of all errors, what Node refuses before there is a request. */
+/** Answers what Node refuses before there is a request, in the same form as all errors. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, context: HttpContext): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
-    // The end of what was refused is an error, too.
+    // Node also reports the end of a refused connection as an error.
     if (!socket.writableEnded || error.code === "ECONNRESET") socket.destroy();
   } else answerInOrder(context, socket, clientError(error, context.limits.maxHeaderBytes));
 }
 
 const refused = new WeakSet<Duplex>();
 
-/** A client takes answers in the order of its requests: those that came whole before this one are answered first. */
+/** Answers after all complete requests that came earlier, because clients expect answers in the order of requests. */
 function answerInOrder(context: HttpContext, socket: Duplex, error: ParleyError): void {
   if (refused.has(socket)) return;
   refused.add(socket);
   const whenFree = () => {
-    // Node's own handler of these errors looks there, too.
+    // Node's own error handler reads this property, too.
     const { _httpMessage: answering } = socket as Duplex & { _httpMessage?: ServerResponse };
     if (answering?.req.complete) answering.once("close", whenFree);
-    // What is wrong is the body of the request that is being answered.
+    // The error is in the body of the request that is being answered.
     else if (answering?.headersSent) socket.destroy();
     else if (socket.writable) answer(context, socket, error);
   };
   whenFree();
 }
 
-/** Takes the requests that Node would answer by itself, without a body, or drop. */
+/** Handles requests that Node would drop, or answer without a body. */
 export function answerOddRequests(server: Server, context: HttpContext): void {
   // An expectation other than 100-continue may be ignored (RFC 9110, section 10.1.1).
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
-    // Node has given the connection up to this listener: nobody else hears its errors, or ends it.
+    // Only this listener has the connection now. An unhandled error would end the process.
     socket.on("error", () => {});
     const error = new ParleyError("method_not_allowed", "This server is not a proxy.", {
       header: "GET, HEAD",
@@ -74,9 +74,8 @@ function answer(context: HttpContext, socket: Duplex, error: ParleyError): void 
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const text = `HTTP/1.1 ${problem.status} ${http.STATUS_CODES[problem.status]}\r\n${lines.join("")}\r\n${problem.body}`;
   socket.end(text);
-  // Nothing that still comes is read as a request: after a time-out the parser would go on with the one that was refused.
+  // Ignore further bytes: after a timeout the parser would continue with the refused request.
   socket.removeAllListeners("data").on("data", () => {});
-  // Not at once: a connection that is closed with bytes unread is reset, and the answer may be lost with it (RFC 9112,
-  // section 9.6).
+  // Wait: closing a connection with unread bytes resets it, and the client may lose the answer (RFC 9112, section 9.6).
   setTimeout(() => socket.destroy(), DESTROY_AFTER_MS).unref();
 }

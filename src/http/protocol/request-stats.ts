@@ -1,22 +1,22 @@
-/** Seconds; from a read out of memory to a large upload. */
+/** Upper bounds in seconds, from a read out of memory to a large upload. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
 
 interface Series {
   method: string;
   route: string;
   statuses: Map<string | number, number>;
-  /** How many took no longer than each bucket and longer than the one before. */
+  /** The number of requests in each bucket, without those of smaller buckets. */
   buckets: number[];
   /** Seconds. */
   sum: number;
   count: number;
 }
 
-/** Counts requests and how long they took. By hand, for it is done at each: the metrics library takes five times as long. */
+/** Counts requests and their durations. It runs at each request, and the metrics library takes five times as long. */
 export class RequestStats {
   readonly #series = new Map<string, Map<string, Series>>();
 
-  /** Counts an answer; to be called once for each. */
+  /** Counts an answer. Call this once for each. */
   add(method: string, route: string, status: string | number, seconds: number): void {
     const series = this.#series.get(route)?.get(method) ?? this.#begin(method, route);
     series.statuses.set(status, (series.statuses.get(status) ?? 0) + 1);
@@ -27,7 +27,7 @@ export class RequestStats {
     if (bucket < BUCKETS.length) series.buckets[bucket]!++;
   }
 
-  /** In the text format of Prometheus. No label needs escaping: methods are tokens, and routes are of this code. */
+  /** Renders the text format of Prometheus. No label needs escaping: methods are tokens, and routes are part of this code. */
   text(): string {
     const all = [...this.#series.values()].flatMap((methods) => [...methods.values()]);
     const lines = [

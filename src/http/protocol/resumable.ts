@@ -17,30 +17,30 @@ import { BodyReader, hasBody } from "./body-reader.ts";
 import { parseDigest } from "./digests.ts";
 import { queryOf } from "./operation.ts";
 
-// Two protocols on one resource: tus 1.0, and the draft of the IETF (draft-ietf-httpbis-resumable-upload) in the versions that
-// devices speak, each named by its interop version.
+// Two protocols for one resource: tus 1.0, and the IETF draft (draft-ietf-httpbis-resumable-upload). Its versions are named by
+// their interop version; these are the ones that devices use.
 
 export const TUS_VERSION = "1.0.0";
 const TUS_TYPE = "application/offset+octet-stream";
 const DRAFT_TYPE = "application/partial-upload";
-/** The media types of the first part of a file. Clients of the draft declare the type of the file with it. */
+/** The media types of the first part of a file. In the draft this is the type of the file. */
 export const FIRST_TYPES = [TUS_TYPE, "*/*"];
 /** The media types of each further part. */
 export const PART_TYPES = [TUS_TYPE, DRAFT_TYPE];
 
 const INTEROP_VERSIONS = [3, 5, 6, 8];
 const NEWEST_INTEROP_VERSION = 8;
-/** Until this version an upload is incomplete, since then it is complete. */
+/** The last version with `Upload-Incomplete`; later ones have `Upload-Complete`. */
 const LAST_INCOMPLETE = 3;
-/** Since this version a part has a media type of its own, and an append answers 204. */
+/** The first version in which parts have a special media type, and an append answers 204. */
 const FIRST_TYPED = 6;
 
-/** What a request says by its headers. */
+/** The protocol that the headers of a request select. */
 export type Dialect = { tus: true } | { tus: false; version: number; isNamed: boolean };
 
 /**
- * Returns what the request speaks, and lets the answer say so, also if it is an error. Throws `unsupported_upload_protocol` and
- * `invalid_parameter` for a version that is not supported.
+ * Returns the protocol of the request, and sets its header in the answer, even if that is an error. Throws
+ * `unsupported_upload_protocol` or `invalid_parameter` for an unsupported version.
  */
 export function agreeOnDialect(request: FastifyRequest, reply: FastifyReply): Dialect {
   const dialect = readDialect(request);
@@ -75,7 +75,7 @@ function invalid(name: string, accepts: string): ParleyError {
 
 const BYTES = /^(?:0|[1-9][0-9]{0,15})$/;
 
-/** Reads a header with a number of bytes. */
+/** Reads a header whose value is a number of bytes. */
 function readBytes(request: FastifyRequest, name: string): number | undefined {
   const text = headerOf(request, name);
   if (text === undefined) return undefined;
@@ -90,7 +90,7 @@ function required<T>(value: T | undefined, name: string): T {
   throw new ParleyError("missing_parameter", `The header ${name} is required.`, { param: name });
 }
 
-/** Whether the file ends with the body. In tus its length says that. */
+/** Reports whether the file ends with this body. In tus, the file's length decides that. */
 function readIsLast(request: FastifyRequest, dialect: Dialect): boolean {
   if (dialect.tus) return false;
   const isInverse = dialect.version <= LAST_INCOMPLETE;
@@ -107,11 +107,11 @@ function readIsLast(request: FastifyRequest, dialect: Dialect): boolean {
   return (text === "?1") !== isInverse;
 }
 
-/** The fields of a new upload, in the query or, in tus, in Upload-Metadata. */
+/** Fields of a new upload, in the query or, in tus, in Upload-Metadata. */
 export const uploadFields = { filename: optional(filename), ...targetFields };
 const allFields = { filename, filetype: optional(anyText), ...targetFields };
 
-/** What a request says that begins an upload. */
+/** A request that starts an upload. */
 export interface Creation {
   fields: Parsed<typeof allFields>;
   length: number | undefined;
@@ -146,12 +146,12 @@ export function readCreation(request: FastifyRequest, dialect: Dialect): Creatio
   if (length !== undefined && (announcedBytes(request) ?? 0) > length)
     throw new ParleyError("upload_length_mismatch");
   const name = fields.get("filename");
-  // Some clients send a path.
+  // Some clients send a path: keep its last segment.
   if (typeof name === "string") fields.set("filename", name.replace(/^.*[/\\]/s, ""));
   return { fields: readFields(allFields, fields), length, isLast, hasBody: body };
 }
 
-/** Each pair is a name and its text in base64. */
+/** A name and its text in base64. */
 const PAIR = /^([^ ,]+)(?: ([A-Za-z0-9+/]*={0,2}))?$/;
 
 function readMetadata(request: FastifyRequest, fields: TextFields): void {
@@ -177,13 +177,13 @@ function requireType(request: FastifyRequest, type: string): void {
   throw new ParleyError("unsupported_media_type", `Send the body as ${type}.`);
 }
 
-/** The length of the body; undefined if it is not known. */
+/** Returns the length of the body; undefined if it is not known. */
 export function announcedBytes({ raw }: FastifyRequest): number | undefined {
   if (raw.headers["transfer-encoding"] !== undefined) return undefined;
   return Number(raw.headers["content-length"] ?? 0);
 }
 
-/** What a request says that continues an upload. */
+/** A request that continues an upload. */
 export interface Continuation {
   offset: number;
   length: number | undefined;
@@ -198,7 +198,7 @@ export function readContinuation(request: FastifyRequest, dialect: Dialect): Con
   return { offset, length: readBytes(request, "Upload-Length"), isLast };
 }
 
-/** The names of tus, and those of the hash functions. Its CRC-32 is left out: no client sends it. */
+/** Maps the names in tus to hash functions. Its CRC-32 is left out: no client sends it. */
 const ALGORITHMS = new Map([
   ["sha1", { name: "sha1", bytes: 20 }],
   ["sha256", { name: "sha256", bytes: 32 }],
@@ -222,7 +222,7 @@ export function readChecksum(request: FastifyRequest): Checksum | undefined {
   return digest && { algorithm: "sha256", expected: digest, mismatch: "digest_mismatch" };
 }
 
-/** Reads the body, from the first chunk that is asked for. */
+/** Yields the body. Starts to read when the first chunk is requested. */
 export async function* readBytesOf(request: FastifyRequest, limits: Limits): AsyncGenerator<Uint8Array> {
   if (!hasBody(request.raw)) return;
   const body = new BodyReader(request.raw, limits);
@@ -233,7 +233,7 @@ export async function* readBytesOf(request: FastifyRequest, limits: Limits): Asy
   }
 }
 
-/** Sets what every answer for an upload has. */
+/** Sets the headers that every answer about an upload has. */
 export function setUploadHeaders(
   reply: FastifyReply,
   dialect: Dialect,
@@ -249,7 +249,7 @@ export function setUploadHeaders(
   else reply.header("upload-complete", isComplete ? "?1" : "?0");
 }
 
-/** What a HEAD tells in addition. */
+/** Sets the additional headers of the answer to a HEAD or GET. */
 export function setLengthHeaders(reply: FastifyReply, dialect: Dialect, row: UploadRow): void {
   if (row.length !== null) reply.header("upload-length", row.length);
   if (!dialect.tus) return;
@@ -268,7 +268,7 @@ function metadataOf(row: UploadRow): string {
 
 const HOUR_SECONDS = 3600;
 
-/** The limits as the draft writes them. */
+/** Formats the limits as `Upload-Limit` of the draft. */
 function limitHeader({ maxFileBytes, minAppendBytes, uploadHours }: Limits): string {
   return [
     ...(maxFileBytes > 0 ? [`max-size=${maxFileBytes}`] : []),
@@ -277,12 +277,12 @@ function limitHeader({ maxFileBytes, minAppendBytes, uploadHours }: Limits): str
   ].join(", ");
 }
 
-/** The status of an answer to a part that is not the last. */
+/** Returns the status of the answer to a part that is not the last. */
 export function appendedStatus(dialect: Dialect): 201 | 204 {
   return dialect.tus || dialect.version >= FIRST_TYPED ? 204 : 201;
 }
 
-/** The headers of the answer to OPTIONS, by which clients of tus learn what a server can do. */
+/** Returns the headers of the answer to OPTIONS, from which tus clients learn what the server supports. */
 export function discoveryHeaders(limits: Limits): Record<string, string> {
   return {
     "tus-resumable": TUS_VERSION,

@@ -8,12 +8,12 @@ export function sendHead(reply: FastifyReply): void {
 }
 
 /**
- * Sends chunks of which each is valid only until the next is asked for: that is when the one before has left. Resolves
- * when all is on its way or the client is gone; throws what the chunks throw, after it has cut the connection.
+ * Sends chunks. Requests the next only after the previous has left, because that one is then no longer valid. Resolves when
+ * all are sent or the client is gone. If the chunks throw, closes the connection and rethrows.
  */
 export async function sendChunks(reply: FastifyReply, chunks: AsyncIterable<Uint8Array>): Promise<void> {
   const { raw } = reply;
-  // Of an answer that waits behind another on its connection the callback never comes.
+  // If the answer is still queued after another one on its connection, the callback of `write` never fires.
   let cutOff = (_: ClientGone) => {};
   raw.once("close", () => cutOff(new ClientGone()));
   try {

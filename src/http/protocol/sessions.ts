@@ -4,8 +4,8 @@ import { Seal } from "../../core/node/seal.ts";
 import { ParleyError } from "../../errors.ts";
 
 // A session keeps a token in a browser as a cookie, encrypted with a key that only the page has and sends as a header.
-// A cookie alone would not do: browsers attach it to requests that other sites cause, and send it to the servers on all
-// other ports of the host.
+// A cookie alone is not safe: browsers attach it to requests that other sites cause, and send it to servers on all other
+// ports of the host.
 
 export const KEY_HEADER = "parley-session";
 /** 256 bits. */
@@ -15,7 +15,7 @@ const CONTEXT = "session";
 const MAX_COOKIES = 10;
 const MAX_AGE_SECONDS = 30 * 24 * 60 * 60;
 
-/** Returns the token of a request with a session; undefined without one, or if the key does not fit the cookie. */
+/** Returns the token of a request's session; undefined without a session, or if the key does not decrypt the cookie. */
 export function openSession(core: Core, { headers }: FastifyRequest): string | undefined {
   const key = headers[KEY_HEADER] as string | undefined;
   if (key === undefined || headers.cookie === undefined || !KEY.test(key)) return undefined;
@@ -29,7 +29,7 @@ export function openSession(core: Core, { headers }: FastifyRequest): string | u
   return undefined;
 }
 
-/** Starts a session with the key of the request. Throws `invalid_parameter`. `expiresAt`: of the token, in milliseconds. */
+/** Starts a session with the key of the request. `expiresAt` is the token's, in milliseconds. Throws `invalid_parameter`. */
 export function startSession(
   core: Core,
   request: FastifyRequest,
@@ -49,12 +49,12 @@ export function startSession(
   sendCookie(core, reply, new Seal([key], core.random).seal(token, CONTEXT), seconds);
 }
 
-/** Ends the session of the request, if it has one: a cookie that the key does not fit belongs to a later session. */
+/** Ends the session of the request, if it has one. A cookie that the key does not decrypt belongs to a later session. */
 export function endSession(core: Core, request: FastifyRequest, reply: FastifyReply): void {
   if (openSession(core, request) !== undefined) sendCookie(core, reply, "", 0);
 }
 
-/** Without a Path the browser takes that of the address it knows, which a proxy in front may have shortened. */
+/** Sets the cookie without a Path: the browser uses the path that it sees, which a reverse proxy may have changed. */
 function sendCookie(core: Core, reply: FastifyReply, value: string, seconds: number): void {
   const secure = isSecure(core) ? "; Secure" : "";
   reply.header(
@@ -63,7 +63,7 @@ function sendCookie(core: Core, reply: FastifyReply, value: string, seconds: num
   );
 }
 
-/** A host has one set of cookies for all ports, so the name differs for each Parley: it has a part of its public key. */
+/** Returns the cookie's name. It has part of the public key, because all servers on the ports of a host share its cookies. */
 function cookieName(core: Core): string {
   return `${isSecure(core) ? "__Secure-" : ""}parley-${core.pushIdentity.publicKey.slice(0, 16)}`;
 }

@@ -3,7 +3,7 @@ import { integer } from "../../core/resource/schema.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Call } from "./operation.ts";
 
-/** What signs a link, in its query. */
+/** The fields in the query of a link that sign it. */
 export const linkFields = {
   expires: optional(
     describedField({ ...anyText, schema: integer }, "When the link expires, in Unix seconds."),
@@ -11,7 +11,7 @@ export const linkFields = {
   signature: optional(describedField(anyText, "The signature of the link.")),
 };
 
-/** Returns the error of a link that is not valid. Throws `rate_limited` if the address has sent too many that never were. */
+/** Returns the error for an invalid link. Throws `rate_limited` if the address has sent too many forged ones. */
 export function refusedLink(
   { core, rates, request, reply }: Call<Shape, Shape>,
   subject: string,
@@ -19,7 +19,7 @@ export function refusedLink(
   signature: string,
   detail?: string,
 ): ParleyError {
-  // A request without a signature guesses nothing, and an expired link is one of ours.
+  // Only a forged signature is a guess, not a missing one or an expired link.
   if (signature !== "" && !core.links.isGenuine(subject, expires, signature)) {
     rates.refuseGuess(request, reply);
     rates.countFailure(request);

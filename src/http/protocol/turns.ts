@@ -3,7 +3,7 @@ import type { Caller } from "../../core/node/caller.ts";
 import type { Core } from "../../core/node/core.ts";
 import { Turns } from "../../core/resource/turns.ts";
 
-/** Runs work that may take many turns of the event loop: a search, or a list with filters. It ends when the client has gone. */
+/** Runs work that may take many turns of the event loop, such as a search or a filtered list. Aborts if the client has gone. */
 export async function inTurns<T>(
   { core, caller, request }: { core: Core; caller: Caller; request: FastifyRequest },
   work: (turns: Turns) => Promise<T>,

@@ -5,8 +5,8 @@ import { type FixedAnswer, fixedAnswer, sendFixed } from "../protocol/fixed.ts";
 
 const DIST = new URL("../../../console/dist/", import.meta.url);
 
-// The console asks this server alone, and what people upload never runs in it: files are shown as images, sound, film,
-// text, or by the browser's viewer of PDF, which gets them as blobs in a frame.
+// The console makes requests only to this server, and uploaded files never run in it: they are shown as images, audio, video
+// or text, or by the browser's PDF viewer, which gets them as blobs in a frame.
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -20,7 +20,7 @@ const POLICY = [
   "base-uri 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  // It makes one address: that of the service worker.
+  // The console creates only one trusted URL: that of the service worker.
   "trusted-types push-worker",
 ].join("; ");
 
@@ -44,19 +44,19 @@ const TYPES = new Map([
 /** Files that browsers ask for by a fixed name. */
 const FIXED = ["push-worker.js", "manifest.webmanifest", "icon-192.png", "icon-512.png", "icon-maskable.png"];
 
-/** Content codings, and the ends of the names of the files that the build compresses with them. */
+/** Content codings, and the suffixes of the files that the build compresses with them. */
 const CODINGS = [
   ["br", ".br"],
   ["gzip", ".gz"],
 ] as const;
 
-/** The web console, for everybody: what it shows it asks the API for, with the token of the person before it. */
+/** Adds the web console. It is public: everything it shows comes from the API, with the user's token. */
 export function consoleRoutes(app: FastifyInstance): void {
   const open = { config: { public: true } };
   const page = readAnswer("index.html", SAFETY);
   app.get("/", open, async (request, reply) => sendFixed(request, reply, page));
   for (const name of FIXED) {
-    // The worker has no part of its own, and asks nobody.
+    // The worker loads nothing and makes no requests.
     const answer = readAnswer(name, { ...SAFETY, "content-security-policy": "default-src 'none'" });
     app.get(`/${name}`, open, async (request, reply) => sendFixed(request, reply, answer));
   }
@@ -69,7 +69,7 @@ export function consoleRoutes(app: FastifyInstance): void {
 }
 
 function readAssets(): Map<string, FixedAnswer> {
-  // The name has a hash of the content: another content has another name.
+  // Each name has a hash of the content, so content under a name never changes.
   const headers = { ...SAFETY, "cache-control": "public, max-age=31536000, immutable" };
   const names = readdirSync(new URL("assets/", DIST)).filter((name) => TYPES.has(endOf(name)));
   return new Map(names.map((name) => [name, readAnswer(`assets/${name}`, headers)]));

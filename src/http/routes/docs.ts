@@ -5,7 +5,7 @@ import { type FixedAnswer, fixedAnswer, sendFixed } from "../protocol/fixed.ts";
 import { HTML_TYPE, LOOK, TOP } from "../protocol/html.ts";
 import { queryOf } from "../protocol/operation.ts";
 
-/** What of Swagger UI differs from the console. */
+/** Adapts Swagger UI to the look of the console. */
 const OWN_STYLE = `
 .swagger-ui, .swagger-ui .info .title, .swagger-ui .opblock-tag, .swagger-ui .btn { font-family: inherit; color: var(--ink) }
 .swagger-ui .info :is(p, li, a), .swagger-ui .opblock-summary-description, .swagger-ui .opblock-tag small, .swagger-ui select { font-family: inherit }
@@ -37,7 +37,7 @@ follow();
 SwaggerUIBundle({ url: "/openapi.json", dom_id: "#docs", deepLinking: true, validatorUrl: null });
 `;
 
-// The page works offline: what it needs comes from here, and it may ask nobody else. Swagger UI sets styles by itself.
+// The page works offline and may load only from this server. Swagger UI sets inline styles.
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -48,7 +48,7 @@ const SCRIPT = "text/javascript; charset=utf-8";
 
 const index = once(async () => fixedAnswer(HTML_TYPE, INDEX, HEADERS));
 
-/** Answers by path. The larger ones are read at the first request, because the server itself does not use them. */
+/** Answers by path. Their files are read at the first request, because only this page uses them. */
 const ANSWERS = new Map<string, () => Promise<FixedAnswer>>([
   ["/docs", index],
   ["/docs/", index],

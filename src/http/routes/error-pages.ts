@@ -6,7 +6,7 @@ import { statusOf } from "../protocol/problems.ts";
 
 const CODES = Object.keys(catalogue) as ErrorCode[];
 
-/** Adds the list of error codes, and the page behind the `type` of each problem. */
+/** Adds the list of error codes, and the page to which the `type` of each problem links. */
 export function errorPages(app: FastifyInstance): void {
   const open = { config: { public: true } };
   const pages = new Map(CODES.map((code) => [code as string, answerOf(codePage(code))]));

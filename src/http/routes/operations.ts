@@ -24,7 +24,7 @@ export interface Group {
   operations: readonly Operation[];
 }
 
-/** Everything that the API does, in the order of its document. */
+/** All operations, in the order of the document. */
 export const groups: readonly Group[] = [
   {
     tag: "contacts",

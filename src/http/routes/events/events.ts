@@ -21,7 +21,7 @@ const frames = described(
   "Server-sent events; `contentSchema` is that of the data of each.",
 );
 
-/** Changes of what the caller sees, in pages or as a stream (https://html.spec.whatwg.org/#server-sent-events). */
+/** Lists changes that the caller sees, in pages or as a stream (https://html.spec.whatwg.org/#server-sent-events). */
 export const eventOperation: Operation = operation({
   name: "listEvents",
   method: "GET",
@@ -48,7 +48,7 @@ export const eventOperation: Operation = operation({
     if (mediaType(request.headers.accept?.split(",", 1)[0]) !== STREAM) {
       refuseTyping(query.types);
       return sendPage(call, async (page, turns) => {
-        // Read before the page, so that no event is on neither side of it.
+        // Read the newest id before the page: no event may be missing from both the page and a stream after that id.
         reply.header("last-event-id", await newestEventId(core, caller));
         return listEvents(core, caller, page, turns);
       });
@@ -74,25 +74,25 @@ function refuseTyping(types: readonly string[] | undefined): void {
 
 async function startStream(
   { core, caller, request, reply }: Pick<Call<never, never>, "core" | "caller" | "request" | "reply">,
-  asked: readonly string[] | undefined,
+  wanted: readonly string[] | undefined,
 ): Promise<FastifyReply> {
-  const types = shownTypes(caller.scopes, asked);
+  const types = shownTypes(caller.scopes, wanted);
   const lastId = lastEventId(request) ?? (await newestEventId(core, caller));
   const after = await findStart(core, caller, lastId);
   reply.header("content-type", STREAM);
   reply.header("last-event-id", lastId);
-  // nginx buffers answers unless they say this.
+  // Without this header nginx buffers the stream.
   reply.header("x-accel-buffering", "no");
   if (request.method === "HEAD") return reply.send();
   const stream = new EventStream(core, reply.raw, {
     userId: caller.userId,
     token: tokenOf(core, request)!,
     types,
-    showsTyping: showsTyping(caller.scopes, asked),
+    showsTyping: showsTyping(caller.scopes, wanted),
     after,
   });
   await stream.open();
-  // A stream ends with its connection (RFC 9112, section 6.3): framed as chunks, each write takes three buffers.
+  // Not chunked: each write would take three buffers. The end of the connection ends the stream (RFC 9112, section 6.3).
   reply.header("connection", "close");
   reply.raw.removeHeader("transfer-encoding");
   sendHead(reply);

@@ -83,11 +83,11 @@ export const downloadOperation: Operation = operation({
         "content-length": size,
         "content-disposition": contentDisposition(filename),
         "content-security-policy": "default-src 'none'; sandbox",
-        // What is in it changes when files are deleted.
+        // Its contents change when files are deleted.
         "cache-control": "private, no-store",
       });
       if (request.method === "HEAD") return reply.send();
-      // The answer has begun, so what is missing can only be logged.
+      // The answer has begun, so missing bytes can only be logged.
       await sendChunks(reply, chunks).catch((error) =>
         log.error({ request_id: request.id, ...errorFields(error) }, "a download was cut"),
       );

@@ -26,7 +26,7 @@ const uploadFields = { ...targetFields, ...stripFields };
 
 const id = { name: "attachment_id", kind: "att", unknown: "attachment_not_found" } as const;
 
-/** Source, section 4.2, except the upload. */
+/** Declares the operations of attachments, except resumable uploads. */
 export const attachmentOperations: readonly Operation[] = [
   operation({
     name: "listAttachments",
@@ -110,7 +110,7 @@ export const uploadOperation: Operation = operation({
     await using uploads = await beginAttachment(core, caller, key, targetOf(query));
     const upload = uploads.add();
     const form = await receiveForm(request, upload, Object.keys(uploadFields), limits, query.strip_metadata);
-    // Fields may be in the query or in the form, each only once.
+    // A field may be in the query or in the form, but not in both.
     const fields = new TextFields(queryOf(request) as TextFields);
     for (const [name, value] of form) {
       if (fields.has(name)) throw repeated(name);

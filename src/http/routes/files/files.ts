@@ -111,14 +111,17 @@ export const fileOperation: Operation = operation({
   },
 });
 
-/** Returns the attachment if the link or token allows it, which of them did, and for how many seconds a private cache may keep it. */
+/**
+ * Returns the attachment if the link or token allows it, whether that was the link, and for how many seconds a private cache
+ * may keep it.
+ */
 async function permitted(
   call: Call<typeof query, Shape>,
 ): Promise<{ row: FileRow; maxAge: number; byLink: boolean }> {
   const { core, request, reply } = call;
   const { user, expires = "", signature = "" } = call.query;
   const id = (request.params as { id: string }).id;
-  // Links of older versions name no user. None are signed any more, and those that exist expire within three hours.
+  // Links of older versions name no user. They are no longer made, and existing ones expire within three hours.
   const subject = user === undefined ? id : fileSubject(id, user);
   if (core.links.verify(subject, expires, signature)) {
     const row = await getLinkedAttachmentRow(core, user, id);
@@ -136,7 +139,7 @@ async function permitted(
   };
 }
 
-/** Answers, except for the returned chunks, which are still to be sent. */
+/** Sets everything in the answer except the body, and returns its chunks, which the caller sends. */
 async function serve(
   core: Core,
   request: FastifyRequest,
@@ -163,7 +166,7 @@ async function serve(
     "cache-control": cacheControl(options.maxAge),
     ...safety,
   };
-  // Opened before any header is set: if that fails, the error must not have the headers of the file.
+  // Open the file before setting headers: if that fails, the error must not have the headers of the file.
   const bytes = wanted ? await openFile(core, row, start, end) : undefined;
   reply.headers(headers);
   if (unchanged) {
@@ -201,7 +204,7 @@ async function servePreview(
 
 const PREVIEW_TYPE = "image/webp";
 
-/** Returns the validators, and whether the client has what they stand for. Throws `precondition_failed`. */
+/** Returns the validators, and whether the client has this version. Throws `precondition_failed`. */
 function validate(request: FastifyRequest, row: FileRow, suffix: string) {
   const etag = `"${Buffer.from(row.sha256).toString("base64url")}${suffix}"`;
   const modified = new Date(row.created_at - (row.created_at % 1000));
@@ -214,19 +217,19 @@ function cacheControl(maxAge: number): string {
 }
 
 /**
- * Whether a page of this server shows the file, as a browser tells: the console, whose policy lets in nothing from the
- * store, however it comes there.
+ * Reports whether the browser loads the file into a page of this server: the console, whose policy forbids content from
+ * the store, even after a redirect.
  */
 function isShownHere({ headers }: FastifyRequest): boolean {
   return headers["sec-fetch-site"] === "same-origin" && headers["sec-fetch-mode"] !== "navigate";
 }
 
-/** How long the address of a redirect is valid. */
+/** How long the URL of a redirect is valid. */
 const ADDRESS_SECONDS = 300;
 
 /**
- * Redirects the client to the store; false if redirects are off. The answer has no entity tag: a client that
- * cached it could get 304 and follow an address that has expired.
+ * Redirects the client to the store. Returns false if redirects are off. The answer has no entity tag: a client that
+ * cached it could get 304 and follow a URL that has expired.
  */
 async function redirect(
   core: Core,
@@ -238,58 +241,58 @@ async function redirect(
   const seconds = maxAge > 0 ? Math.min(maxAge, ADDRESS_SECONDS) : ADDRESS_SECONDS;
   const address = await findStoreUrl(core, row, { type: toContentType(row.file_type), disposition, seconds });
   if (address === undefined) return false;
-  // A client that follows it late must still have time to start.
+  // Cache for half the time, so that a client that follows a cached redirect still has time to start.
   const kept = maxAge > 0 ? `private, max-age=${Math.floor(seconds / 2)}` : "private, no-store";
   addVary(reply, "Sec-Fetch-Site", "Sec-Fetch-Mode");
   reply.headers({ "cache-control": kept, ...scanMark(row) }).redirect(address, 302);
   return true;
 }
 
-// Types that a browser shows without running anything.
+// Types that browsers show without running anything.
 const INLINE =
   /^(?:image\/(?:png|jpeg|gif|webp|avif|apng|bmp|x-icon)|audio\/.+|video\/.+|text\/plain|application\/pdf)$/;
 
-/** The strictest policies with which browsers still show each type in its own tab. Scripts never run. */
+/** The strictest policies with which browsers still show each type in a tab. Scripts never run. */
 const POLICIES: readonly (readonly [type: RegExp, policy: string])[] = [
-  // The PDF viewers of browsers refuse to work in a sandbox.
+  // PDF viewers of browsers refuse to work in a sandbox.
   [/^application\/pdf$/, "default-src 'none'"],
-  // The player of the tab requests the file again, which from an opaque origin would be a request of another origin.
+  // The player requests the file again, and from an opaque origin that would be a cross-origin request.
   [/^(?:audio|video)\//, "default-src 'none'; media-src 'self'; sandbox allow-same-origin"],
-  // Chromium styles its own page: without that, dark lines on a transparent ground are not visible.
+  // Chromium styles the page of an image. Without that, dark lines on a transparent background are invisible.
   [/^image\//, "default-src 'none'; style-src 'unsafe-inline'; sandbox"],
   [/^/, "default-src 'none'; sandbox"],
 ];
 
-/** Keeps a browser from running a stranger's file, guessing its type, or letting it act for this origin. */
+/** Returns headers that keep a browser from running the file, guessing its type, or letting it act for this origin. */
 function safetyHeaders(row: FileRow, download: boolean) {
   const fileType = essence(row.file_type);
   const inline = !download && INLINE.test(fileType);
   return {
     "content-disposition": contentDisposition(row.filename, { type: inline ? "inline" : "attachment" }),
     "content-security-policy": POLICIES.find(([type]) => type.test(fileType))![1],
-    // Pages of other origins show these files; the link's signature is what protects them.
+    // Pages of other origins may show these files. The signature in the link protects them.
     "cross-origin-resource-policy": "cross-origin",
     ...scanMark(row),
   };
 }
 
-/** Says that the file was to be scanned for viruses, and passed without. */
+/** Returns a header that marks a file that should have been scanned for viruses and was not. */
 function scanMark({ unscanned }: FileRow) {
   return unscanned === 1 ? { "parley-unscanned": "true" } : {};
 }
 
-/** RFC 9110, sections 13.1.1 and 13.1.4. */
+/** Checks `If-Match` and `If-Unmodified-Since` (RFC 9110, sections 13.1.1 and 13.1.4). Throws `precondition_failed`. */
 function refuseChanged(request: FastifyRequest, etag: string, modified: Date): void {
   const { "if-match": tags, "if-unmodified-since": since } = request.headers;
   const holds =
     tags === undefined ? !(Date.parse(since ?? "") < modified.getTime()) : matchesStrongly(tags, etag);
   if (holds) return;
-  // Weakened by a proxy that compresses.
+  // A proxy that compresses has made the tag weak.
   const isWeak = tags !== undefined && matchesTag(tags, etag);
   throw new ParleyError("precondition_failed", isWeak ? CHANGED_TAG : undefined);
 }
 
-/** RFC 9110, sections 13.1.2 and 13.1.3: the date counts only without If-None-Match. */
+/** Reports whether the client has the file (RFC 9110, sections 13.1.2 and 13.1.3). The date counts only without If-None-Match. */
 function isUnchanged(request: FastifyRequest, etag: string, modified: Date): boolean {
   const tags = request.headers["if-none-match"];
   if (tags !== undefined) {
@@ -302,7 +305,7 @@ function rangeOf(request: FastifyRequest, size: number, etag: string, modified: 
   const header = request.headers.range;
   if (header === undefined || request.method !== "GET") return undefined;
   const condition = request.headers["if-range"];
-  // RFC 9110, section 13.1.5: an entity tag, or a date that matches exactly.
+  // `If-Range` is an entity tag or a date that must match exactly (RFC 9110, section 13.1.5).
   const holds =
     condition === undefined || condition === etag || Date.parse(String(condition)) === modified.getTime();
   const range = holds ? parseRange(header, size) : undefined;

@@ -43,7 +43,7 @@ const PATH = "/v1/uploads";
 
 const tus = { "Tus-Resumable": described(oneOf(TUS_VERSION), "The request speaks tus.") };
 /** The headers of requests with bytes. */
-const asked = {
+const requestHeaders = {
   ...tus,
   "Upload-Complete": described(
     oneOf("?0", "?1"),
@@ -56,7 +56,7 @@ const asked = {
   ),
 };
 
-/** Errors of the bytes of a file, and of the commit of the last of them. */
+/** Errors of the bytes of a file, and of the commit after the last ones. */
 const BYTES_ERRORS = [
   "digest_mismatch",
   "checksum_mismatch",
@@ -74,23 +74,28 @@ const BYTES_ERRORS = [
   "disk_full",
 ] as const;
 
-/** Of answers to clients that speak tus, also of errors. */
+/** Headers of all answers to tus clients, including errors. */
 const always = ["Tus-Resumable"] as const;
-const answered = [
+const answerHeaders = [
   "Parley-Attachment",
   "Upload-Offset",
   "Upload-Complete",
   "Upload-Expires",
   "Upload-Limit",
 ] as const;
-const inspected = [...answered, "Upload-Length", "Upload-Defer-Length", "Upload-Metadata"] as const;
+const retrieveHeaders = [
+  ...answerHeaders,
+  "Upload-Length",
+  "Upload-Defer-Length",
+  "Upload-Metadata",
+] as const;
 
-/** The answer to the last part of a client that does not speak tus. */
+/** The answer to the last part from a client that does not use tus. */
 const others = {
   200: {
     description: "The upload is complete, and its client does not speak tus: the attachment.",
     content: { "application/json": attachmentResource.schema },
-    headers: [...answered, "ETag"],
+    headers: [...answerHeaders, "ETag"],
   },
 } as const;
 
@@ -116,7 +121,7 @@ export const uploadOperations: readonly Operation[] = [
     query: uploadFields,
     body: "bytes",
     headers: {
-      ...asked,
+      ...requestHeaders,
       "Upload-Defer-Length": described(oneOf("1"), "In tus, if the length is not known yet."),
       "Upload-Metadata": described(
         text,
@@ -126,9 +131,9 @@ export const uploadOperations: readonly Operation[] = [
     answer: {
       status: 201,
       resource: uploadResource,
-      // An upload can be there although its first bytes were refused.
+      // The upload can exist although its first bytes were refused.
       always: [...always, "Location"],
-      headers: answered,
+      headers: answerHeaders,
       others,
     },
     errors: BYTES_ERRORS,
@@ -148,9 +153,12 @@ export const uploadOperations: readonly Operation[] = [
       status: 200,
       resource: uploadResource,
       always,
-      headers: inspected,
+      headers: retrieveHeaders,
       others: {
-        204: { description: "The answer to HEAD for a client that does not speak tus.", headers: inspected },
+        204: {
+          description: "The answer to HEAD for a client that does not speak tus.",
+          headers: retrieveHeaders,
+        },
       },
     },
     errors: ["upload_not_found", "unsupported_upload_protocol"],
@@ -162,7 +170,7 @@ export const uploadOperations: readonly Operation[] = [
       setLengthHeaders(reply, dialect, row);
       if (!isHead) return toResource(row);
       if (dialect.tus) return reply.send();
-      // As a stream: to anything else the framework adds Content-Length, which 204 must not have (RFC 9110, section 8.6).
+      // Send a stream: the framework adds Content-Length to other bodies, and a 204 must not have it (RFC 9110, section 8.6).
       return reply.code(204).send(Readable.from([]));
     },
   }),
@@ -176,13 +184,13 @@ export const uploadOperations: readonly Operation[] = [
     query: {},
     body: "bytes",
     headers: {
-      ...asked,
+      ...requestHeaders,
       "Upload-Offset": described(
         count,
         "The offset of the body in the file: the bytes that the server has. Required.",
       ),
     },
-    answer: { status: 204, always, headers: answered, others },
+    answer: { status: 204, always, headers: answerHeaders, others },
     errors: ["upload_not_found", "upload_offset_mismatch", "upload_completed", ...BYTES_ERRORS],
     async handle(call) {
       const dialect = agreeOnDialect(call.request, call.reply);
@@ -219,8 +227,8 @@ async function create(call: UploadCall): Promise<unknown> {
   const { fields, length, isLast, hasBody } = readCreation(request, dialect);
   const { filename, filetype: declaredType } = fields;
   const checksum = readChecksum(request);
-  const asked = { filename, declaredType, target: targetOf(fields), length };
-  const { row, replayed } = await createUpload(core, caller, key, asked);
+  const upload = { filename, declaredType, target: targetOf(fields), length };
+  const { row, replayed } = await createUpload(core, caller, key, upload);
   const location = `${core.origin()}${PATH}/${row.id}`;
   reply.header("location", location);
   if (replayed) {
@@ -229,13 +237,13 @@ async function create(call: UploadCall): Promise<unknown> {
   }
   if (hasBody && limits.informsOfUploads && !dialect.tus && dialect.isNamed)
     inform(reply, dialect.version, location);
-  // What is empty is complete at once.
+  // An empty file is complete at once.
   if (!hasBody && !isLast && length !== 0) return answer(call, dialect, { row });
   try {
     const done = await append(call, row.id, { offset: 0, length, isLast }, checksum);
     return answer(call, dialect, done);
   } catch (error) {
-    // What cannot become the file that was meant is deleted.
+    // The upload was deleted if it cannot become the intended file.
     const isKept = await getUpload(core, caller, row.id).then(
       () => true,
       () => false,
@@ -245,7 +253,7 @@ async function create(call: UploadCall): Promise<unknown> {
   }
 }
 
-/** Tells the address of the upload while its first body is still arriving. */
+/** Sends the URL of the upload while its first body is still arriving. */
 function inform(reply: FastifyReply, version: number, location: string): void {
   reply.raw.writeInformation(104, { Location: location, "Upload-Draft-Interop-Version": String(version) });
 }
@@ -267,7 +275,10 @@ function append(
   });
 }
 
-/** Clients of the draft get the attachment at the end, as from an upload in one request; those of tus its id in a header. */
+/**
+ * Answers a part. After the last one, clients of the draft get the attachment, as from an upload in one request, and tus clients
+ * get its id in a header.
+ */
 function answer(
   { limits, request, reply }: HttpContext & Pick<UploadCall, "request" | "reply">,
   dialect: Dialect,
@@ -278,7 +289,7 @@ function answer(
   return request.method === "POST" ? toResource(row) : reply.send();
 }
 
-/** Answers OPTIONS, which needs no token: a client of tus asks what the server can do. */
+/** Answers OPTIONS without a token: tus clients ask what the server supports. */
 export function uploadDiscovery(app: FastifyInstance, limits: Limits): void {
   const headers = discoveryHeaders(limits);
   app.route({

@@ -18,7 +18,7 @@ import { sendPage } from "../../protocol/pages.ts";
 
 const id = { name: "contact_id", kind: "con", unknown: "contact_not_found" } as const;
 
-/** Source, section 4.1. */
+/** Declares the operations of contacts. */
 export const contactOperations: readonly Operation[] = [
   operation({
     name: "listContacts",

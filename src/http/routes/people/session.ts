@@ -8,7 +8,7 @@ import { hasBody } from "../../protocol/body-reader.ts";
 import { queryOf } from "../../protocol/operation.ts";
 import { endSession, startSession } from "../../protocol/sessions.ts";
 
-/** The session by which a browser stays signed in to the console. */
+/** Adds the session that keeps a browser signed in to the console. */
 export function sessionRoutes(app: FastifyInstance, core: Core): void {
   app.post("/session", async (request, reply) => {
     refuseFields(request);
@@ -16,7 +16,7 @@ export function sessionRoutes(app: FastifyInstance, core: Core): void {
     startSession(core, request, reply, token, await tokenExpiry(core, token));
     return reply.code(204).send();
   });
-  // Without a check of the token: a session whose token was revoked ends, too.
+  // The token is not checked: a session whose token was revoked can end, too.
   app.delete("/session", { config: { public: true } }, async (request, reply) => {
     refuseFields(request);
     endSession(core, request, reply);

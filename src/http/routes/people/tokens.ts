@@ -17,7 +17,7 @@ import { sendPage } from "../../protocol/pages.ts";
 
 const id = { name: "token_id", kind: "tok", unknown: "token_not_found" } as const;
 
-/** Access tokens, of which the answer to their making alone has the secret. */
+/** Declares the operations of access tokens. Only the answer that creates a token has its secret. */
 export const tokenOperations: readonly Operation[] = [
   operation({
     name: "listTokens",

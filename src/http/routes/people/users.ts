@@ -16,7 +16,7 @@ import { sendPage } from "../../protocol/pages.ts";
 
 const id = { name: "user_id", kind: "usr", unknown: "user_not_found" } as const;
 
-/** For the integrator's back end, which creates its users here, too. */
+/** Declares the operations of users, for the integrator's back end, which also creates its users here. */
 export const userOperations: readonly Operation[] = [
   operation({
     name: "listUsers",

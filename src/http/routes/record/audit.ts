@@ -18,7 +18,7 @@ import { sendPage } from "../../protocol/pages.ts";
 import { sendChunks } from "../../protocol/send-file.ts";
 import { inTurns } from "../../protocol/turns.ts";
 
-/** The media types of lines of JSON. */
+/** The media types of JSON Lines. */
 const LINES = ["application/jsonl", "application/x-ndjson"];
 
 export const auditOperation: Operation = operation({
@@ -55,7 +55,7 @@ export const auditOperation: Operation = operation({
   },
 });
 
-/** The type of lines that the client prefers, if any. */
+/** Returns the type of JSON Lines that the client prefers, if any. */
 function linesWanted(request: FastifyRequest): string | undefined {
   const first = mediaType(request.headers.accept?.split(",", 1)[0]);
   return LINES.find((type) => type === first);
@@ -67,11 +67,11 @@ async function sendLines(
   type: string,
   turns: Turns,
 ): Promise<FastifyReply> {
-  // Once the answer has begun it cannot be refused.
+  // Wait for a turn first: an answer that has begun cannot be refused.
   await turns.next();
   reply.header("content-type", type);
   if (request.method === "HEAD") return reply.send();
-  // The answer has begun, so an error can only be logged; the client sees the cut.
+  // The answer has begun, so an error can only be logged. The client notices the closed connection.
   await sendChunks(reply, bytesOf(exportAudit(core, filters, caller.userId, turns.isAborted))).catch(
     (error) =>
       log.error({ request_id: request.id, ...errorFields(error) }, "an export of the audit trail was cut"),

@@ -4,7 +4,7 @@ import { type Operation, operation } from "../../protocol/operation.ts";
 
 const answer = { status: 200, content: { "application/json": object({ status: text }) } } as const;
 
-/** For supervisors and load balancers. */
+/** Declares the checks for supervisors and load balancers. */
 export const healthOperations: readonly Operation[] = [
   operation({
     name: "isAlive",

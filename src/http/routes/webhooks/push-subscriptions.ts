@@ -14,7 +14,7 @@ import { sendPage } from "../../protocol/pages.ts";
 const id = { name: "push_subscription_id", kind: "psh", unknown: "push_subscription_not_found" } as const;
 const scope = "events:read";
 
-/** Devices that new messages are pushed to (RFC 8030, 8291 and 8292). */
+/** Declares the operations of devices to which new messages are pushed (RFC 8030, 8291 and 8292). */
 export const pushSubscriptionOperations: readonly Operation[] = [
   operation({
     name: "listPushSubscriptions",

@@ -26,7 +26,7 @@ const id = { name: "webhook_id", kind: "whk", unknown: "webhook_not_found" } as 
 const deliveryId = { name: "delivery_id", kind: "dlv", unknown: "delivery_not_found" } as const;
 const scope = "events:read";
 
-/** Addresses that events are sent to (https://www.standardwebhooks.com). */
+/** Declares the operations of URLs to which events are sent (https://www.standardwebhooks.com). */
 export const webhookOperations: readonly Operation[] = [
   operation({
     name: "listWebhooks",

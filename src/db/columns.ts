@@ -2,7 +2,7 @@ import { join, type QuickReader, raw, Statement, sql } from "./sql.ts";
 
 type Expressions<R> = { [K in keyof R]: Statement<R[K]> };
 
-/** The columns of a SELECT; `R` is the type of its rows. A statement that is read with them has no parameters in them. */
+/** The columns of a SELECT; `R` is the type of its rows. Their expressions have no parameters. */
 export class Columns<R> extends Statement<R> {
   readonly #names: readonly (keyof R & string)[];
 
@@ -16,7 +16,7 @@ export class Columns<R> extends Statement<R> {
     this.#names = names;
   }
 
-  /** Returns the row of values that begin with those of the columns. */
+  /** Returns the row for an array whose first values are those of the columns. */
   toRow(values: readonly unknown[]): R {
     const row: Partial<R> = {};
     for (let i = 0; i < this.#names.length; i++) row[this.#names[i]!] = values[i] as R[keyof R & string];

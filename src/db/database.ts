@@ -8,11 +8,11 @@ export type WriteName = keyof Writes;
 export type WriteInput<N extends WriteName> = Parameters<Writes[N]>[0];
 export type WriteResult<N extends WriteName> = ReturnType<Writes[N]> extends Write<infer T> ? T : never;
 
-/** What a database tells its process. */
+/** Callbacks from a database to its process. */
 export interface Callbacks {
   /** Called when any node may have published or numbered events, or revoked tokens. */
   onEvents(): void;
-  /** Called with texts that a node broadcasts. */
+  /** Called with texts that a node has broadcast. */
   onBroadcast(texts: readonly string[]): void;
   /** Called if the search index was damaged and is being rebuilt. */
   onDamagedIndex(cause: unknown): void;
@@ -29,24 +29,24 @@ export const NO_CALLBACKS: Callbacks = {
 
 /** A database of either engine. Writes are named and take plain data, so that they can run anywhere. */
 export interface Database extends QuickReader {
-  /** For requests that read a lot: other reads and all writes come first. */
+  /** Reads for requests that read a lot. Other reads and all writes come first. */
   readonly background: ValuesReader;
   /**
-   * Runs a named write in a transaction. Resolves only once it is durable; rejects with what the write threw,
-   * or with `unavailable` or `disk_full` if the engine failed. Rejects with `outcome_unknown`, or with an unknown error,
-   * if it is not known whether the write was done.
+   * Runs a named write in a transaction. Resolves only once it is durable. Rejects with the error that the write threw, or
+   * with `unavailable` or `disk_full` if the engine failed. Rejects with `outcome_unknown`, or with an unknown error, if
+   * it is not known whether the transaction committed.
    */
   write<N extends WriteName>(name: N, input: WriteInput<N>): Promise<WriteResult<N>>;
   /**
    * Returns bodies of messages that have an entry in the search index, in no order, at most `limit`, some possibly twice.
-   * `keys` are those of their conversations (`queries/search.ts`).
+   * `keys` are the keys of their conversations (`queries/search/search.ts`).
    */
   findBodies(keys: readonly string[], lookup: Lookup, limit: number): Promise<number[]>;
-  /** True if an event has its number once it is committed, and `numberEvents` has nothing to do. */
+  /** True if events have their numbers when they are committed, so that `numberEvents` has nothing to do. */
   readonly numbersEvents: boolean;
   /** Changes whenever any process revokes a token; null if it is not known now. */
   revocations(): number | null;
-  /** Reports whether this process may do this kind of background work now: one of those that share a database may. */
+  /** Reports whether this process may do this kind of background work now. Only one of those that share a database may. */
   claim(work: string): Promise<boolean>;
   /** Sends short ASCII texts without line breaks to all nodes, this one included. They are stored nowhere, and may be lost. */
   broadcast(texts: readonly string[]): void;
@@ -55,7 +55,7 @@ export interface Database extends QuickReader {
   close(): Promise<void>;
 }
 
-/** What an engine has for comparing the search index with the texts. */
+/** Reads the search index, to compare it with the texts. */
 export interface IndexReader {
   /** Finds the bodies of this range of ids that have the words: one row for each word of each body. */
   find(words: readonly string[], from: number, to: number): Statement<{ body_id: number }>;

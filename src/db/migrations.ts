@@ -9,7 +9,7 @@ export function readMigrations(folder: URL): string[] {
     .map((name) => readFileSync(new URL(name, folder), "utf8"));
 }
 
-/** The schema of 0.1.0: the version that the first migration creates, and the file of the steps of earlier schemas to it. */
+/** The schema of 0.1.0: the version that the first migration creates, and the file with the steps from earlier schemas. */
 interface Base {
   version: number;
   steps: URL;
@@ -26,14 +26,14 @@ export function pendingMigrations(
   return [...readSteps(base.steps).slice(version - 1), ...migrations.slice(1)];
 }
 
-/** Reads the steps from the first schema to that of 0.1.0. The n-th brings a schema to version n + 1. */
+/** Reads the steps from the first schema to that of 0.1.0. Step n brings a schema to version n + 1. */
 export function readSteps(file: URL): string[] {
   return readFileSync(file, "utf8")
     .split(/^-- Schema version \d+: .*$/m)
     .slice(1);
 }
 
-/** Throws if the schema is newer than this code, and code older than version `oldest` must not run on it. */
+/** Throws if the schema is newer than this code supports: code older than version `oldest` must not run on it. */
 export function refuseNewer(current: number, newest: number, oldest = current): void {
   if (oldest <= newest) return;
   throw new OperatorError(
@@ -42,7 +42,7 @@ export function refuseNewer(current: number, newest: number, oldest = current): 
   );
 }
 
-/** Throws unless this code may run on the schema: a command beside a server migrates nothing. `backUp` says how to. */
+/** Throws unless this code may run on the schema. Commands beside a server migrate nothing. `backUp` says how to back up. */
 export function requireCurrent(current: number, newest: number, backUp: string, oldest = current): void {
   refuseNewer(current, newest, oldest);
   if (current >= newest) return;

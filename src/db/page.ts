@@ -14,7 +14,7 @@ export const OLDEST = "";
 
 const ID = sql`id`;
 
-/** Makes the end of a statement that reads a page, and one row more if there is one. `id`: the column of its cursors. */
+/** Returns the end of a statement that reads a page, and one more row if there is one. `id` is the column of its cursors. */
 export function pageClause({ cursor, newer, limit }: Page, id = ID): Statement {
   return newer
     ? sql`${id} > ${cursor} ORDER BY ${id} ASC LIMIT ${limit + 1} + 0`

@@ -1,14 +1,14 @@
 export type Value = string | number | null | Uint8Array;
 
 /**
- * SQL that both engines understand, with `?` for each parameter; `R` is the type of its rows. A class, so that no object of
- * a client's can pass for one.
+ * SQL that both engines understand, with `?` for each parameter; `R` is the type of its rows. It is a class, so that no
+ * object sent by a client can be taken for a statement.
  */
 export class Statement<R = unknown> {
-  // Declared, because a field would first be set to undefined.
+  // Only declared: a class field would first be set to undefined.
   declare readonly sql: string;
   declare readonly params: Value[];
-  /** Never set: it carries the type. */
+  /** Carries the type. It is never set. */
   declare readonly row?: R;
 
   constructor(sql: string, params: Value[]) {
@@ -17,10 +17,10 @@ export class Statement<R = unknown> {
   }
 }
 
-/** The text of a template with certain statements in certain positions, and its texts with one more of them. */
+/** The text of a template with certain statements inserted. It links to the texts with one more statement. */
 class Text {
   sql: string | undefined;
-  /** By index and text of the further statement. */
+  /** Keyed by index and text of the additional statement. */
   readonly longer: Map<string, Text>[] = [];
 }
 
@@ -28,7 +28,8 @@ const texts = new WeakMap<TemplateStringsArray, Text>();
 
 /**
  * Creates a statement or a part of one: sql`SELECT id FROM users WHERE username = ${name}`. A value becomes a
- * parameter, a statement becomes part of the text. The text of a template is built once for the same parts, so that most requests create no strings.
+ * parameter, a statement becomes part of the text. The text is built once for each template and combination of parts, so that
+ * most requests create no strings.
  */
 export function sql<R = unknown>(
   strings: TemplateStringsArray,
@@ -88,13 +89,13 @@ export function rows(values: readonly (readonly Value[])[]): Statement {
   );
 }
 
-/** Repeats the last value up to a power of two: each length is a statement of its own, which stays prepared. */
+/** Repeats the last value up to a power of two, because each length needs a separate prepared statement. */
 export function padded<V>(values: readonly V[]): V[] {
   const missing = 2 ** Math.ceil(Math.log2(values.length)) - values.length;
   return [...values, ...new Array<V>(missing).fill(values.at(-1)!)];
 }
 
-/** What reads need of an engine: rows of the last committed state. */
+/** Reads rows of the last committed state. */
 export interface Reader {
   all<R>(statement: Statement<R>): Promise<R[]>;
   get<R>(statement: Statement<R>): Promise<R | undefined>;
@@ -106,8 +107,8 @@ export interface ValuesReader {
 }
 
 /**
- * What the most frequent requests need besides. On PostgreSQL these statements share a connection: each must be short, because it
- * delays those behind it.
+ * Reads for the most frequent requests. On PostgreSQL these statements share a connection. Each must be short, because it delays
+ * the ones queued after it.
  */
 export interface QuickReader extends Reader, ValuesReader {
   getValues<R extends unknown[]>(statement: Statement<R>): Promise<R | undefined>;

@@ -66,17 +66,17 @@ export function* eraseSome(
   return found.length;
 }
 
-/** What an engine has to know about a write, beside what it does. `Input` is its input. */
+/** Declares facts about a write that an engine needs. `Input` is the write's input. */
 export interface Declaration<Input> {
-  /** It publishes events, gives them numbers, or changes who receives them. */
+  /** The write publishes events, numbers them, or changes who receives them. */
   publishesEvents?: true;
-  /** Processes that keep verified tokens in memory forget them. */
+  /** Processes drop the verified tokens that they keep in memory. */
   revokesTokens?: true;
-  /** Returns whose rows the write counts: two writes with the same answer conflict, so a node runs them one by one. */
+  /** Returns the user whose rows the write counts. Two writes for the same user conflict, so a node runs them one by one. */
   serializeBy?: (input: Input) => string | undefined;
 }
 
-/** Declares a write that engines have to know something about. Others are generator functions alone. */
+/** Attaches a declaration to a write. Writes without one are plain generator functions. */
 export function write<F extends (input: never) => Write<unknown>>(
   declaration: Declaration<Parameters<F>[0]>,
   run: F,

@@ -82,7 +82,7 @@ type Single = typeof single;
 export type SingleName = keyof Single;
 type Result<N extends SingleName> = ReturnType<Single[N]> extends Write<infer T> ? T : never;
 
-/** A write that only the first request with an Idempotency-Key runs. */
+/** A write that runs only for the first request with an Idempotency-Key. */
 interface IdempotentWrite<N extends SingleName> {
   name: N;
   input: Parameters<Single[N]>[0];
@@ -91,7 +91,7 @@ interface IdempotentWrite<N extends SingleName> {
 
 type DeclaredWrite = ((input: unknown) => Write<unknown>) & Declaration<unknown>;
 
-/** The result must be plain JSON. Throws what the write throws, and `idempotency_key_reused`. */
+/** Runs a write once for each key. Its result must be plain JSON. Throws what the write throws, and `idempotency_key_reused`. */
 const runIdempotent = write(
   {
     publishesEvents: true,
@@ -113,7 +113,7 @@ const runIdempotent = write(
 /** All writes of the service, by name. */
 export const writes = { ...single, runIdempotent };
 
-/** Returns the write of this name, with what it declares. */
+/** Returns the write of this name, with its declaration. */
 export function getWrite(name: keyof typeof writes): DeclaredWrite {
   return writes[name] as DeclaredWrite;
 }

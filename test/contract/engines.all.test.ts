@@ -12,7 +12,7 @@ import { NEWEST } from "../../src/db/page.ts";
 import { findAttachment, listAttachments } from "../../src/db/queries/files/attachments.ts";
 import {
   type ContactFilter,
-  findContactBehind,
+  findContactAfter,
   listContacts,
   searchContacts,
 } from "../../src/db/queries/people/contact-lists.ts";
@@ -139,7 +139,7 @@ test("both engines return the same pages, cursors, orders and errors for contact
           const rows = await same(both, (db) => listContacts(db, owner, filter, page));
           assert.ok(rows.length <= limit + 1);
           const until = await same(both, async (db) => ({
-            id: await findContactBehind(db, owner, filter, page, 2),
+            id: await findContactAfter(db, owner, filter, page, 2),
           }));
           await same(both, (db) => searchContacts(db, owner, filter, page, until.id));
         }

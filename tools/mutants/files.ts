@@ -83,9 +83,9 @@ export const files: readonly Mutant[] = [
   },
   {
     name: "writes are acknowledged before they are committed",
-    find: 'run("BEGIN IMMEDIATE"); try { const outcomes = asked.map(runOne); run("COMMIT");',
+    find: 'run("BEGIN IMMEDIATE"); try { const outcomes = writes.map(runOne); run("COMMIT");',
     replace:
-      'if (db.isTransaction) run("COMMIT"); run("BEGIN IMMEDIATE"); try { const outcomes = asked.map(runOne); setTimeout(() => db.isTransaction && run("COMMIT"), 20);',
+      'if (db.isTransaction) run("COMMIT"); run("BEGIN IMMEDIATE"); try { const outcomes = writes.map(runOne); setTimeout(() => db.isTransaction && run("COMMIT"), 20);',
     tests: ["faults/sync-order"],
   },
   {

@@ -1,7 +1,7 @@
 import type { Limits } from "../../config/limits.ts";
 import type { Database } from "../../db/database.ts";
 import {
-  eventsBehind,
+  eventsAfter,
   groupByChange,
   isSameForAll,
   lastPosition,
@@ -98,7 +98,7 @@ export class EventHub {
   async look(core: HubContext, render: RenderChange): Promise<void> {
     this.#lookForRevocations(core);
     for (let more = true; more && this.#position !== undefined; ) {
-      const rows = await eventsBehind(core.db, this.#position, AT_ONCE);
+      const rows = await eventsAfter(core.db, this.#position, AT_ONCE);
       await this.#handOut(
         core,
         rows.filter((row) => this.#listeners.has(row.recipient_id)),

@@ -1,6 +1,6 @@
 import {
   type ContactFilter,
-  findContactBehind,
+  findContactAfter,
   listContacts as listContactRows,
   mustSearch,
   searchContacts as searchContactRows,
@@ -173,7 +173,7 @@ async function searchContacts(
   let steps = 2 * (page.limit + 1);
   const { rows } = await walkPages(page, page.cursor, turns, async (cursor, missing) => {
     const rest = { ...page, cursor, limit: missing - 1 };
-    const next = await findContactBehind(core.db, ownerId, filter, rest, steps);
+    const next = await findContactAfter(core.db, ownerId, filter, rest, steps);
     steps = ROWS_PER_TURN;
     return { rows: await searchContactRows(core.db, ownerId, filter, rest, next), next };
   });

@@ -1,6 +1,6 @@
 import type { Database } from "../../db/database.ts";
 import { type ContactKeys, followsNameRule } from "../../db/queries/people/contact-keys.ts";
-import { rowsBehind } from "../../db/queries/upkeep/tables.ts";
+import { rowsAfter } from "../../db/queries/upkeep/tables.ts";
 import { phoneDigits, searchKey } from "../../util/text.ts";
 
 const CONTACTS = {
@@ -14,7 +14,7 @@ const AT_ONCE = 500;
 /** After a change of the rules by which contacts are searched, computes their keys again. */
 export async function renewContactKeys(db: Database): Promise<void> {
   if (await followsNameRule(db)) return;
-  for await (const rows of rowsBehind(db, CONTACTS, undefined, AT_ONCE)) {
+  for await (const rows of rowsAfter(db, CONTACTS, undefined, AT_ONCE)) {
     const contacts: ContactKeys[] = [];
     for (const [ownerId, id, oldKey, oldDigits, body] of rows as string[][]) {
       const contact = toKeys(ownerId!, id!, body!);

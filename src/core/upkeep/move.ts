@@ -3,7 +3,7 @@ import type { BlobReader, BlobStore } from "../../blobs/store.ts";
 import type { Database } from "../../db/database.ts";
 import { isSmallFile } from "../../db/queries/storage/small-files.ts";
 import { type StoredFile, storedFiles } from "../../db/queries/upkeep/integrity.ts";
-import { findMove, lastKey, type Row, rowsBehind, type Table } from "../../db/queries/upkeep/tables.ts";
+import { findMove, lastKey, type Row, rowsAfter, type Table } from "../../db/queries/upkeep/tables.ts";
 import type { Reader } from "../../db/sql.ts";
 import { OperatorError } from "../../errors.ts";
 import { type Fault, faultOf } from "./integrity.ts";
@@ -29,7 +29,7 @@ export async function copyRows(
   table: Table,
   onRows: (count: number) => void,
 ): Promise<void> {
-  for await (const rows of rowsBehind(from, table, await lastKey(to, table), PAGE)) {
+  for await (const rows of rowsAfter(from, table, await lastKey(to, table), PAGE)) {
     await to.write("importRows", { table, rows });
     onRows(rows.length);
   }
@@ -43,7 +43,7 @@ export async function rowsDigest(
 ): Promise<{ count: number; sha256: string }> {
   const hash = createHash("sha256");
   let count = 0;
-  for await (const rows of rowsBehind(db, table, undefined, PAGE)) {
+  for await (const rows of rowsAfter(db, table, undefined, PAGE)) {
     for (const row of rows) hash.update(lineOf(row));
     count += rows.length;
     onRows(rows.length);

@@ -1,5 +1,5 @@
 import {
-  eventsBehind,
+  eventsAfter,
   groupByChange,
   isShared,
   type PositionedEvent,
@@ -9,7 +9,7 @@ import {
   firstListening,
   type ListeningRow,
   listBacklog,
-  listBehind,
+  listWithBacklog,
   listListening,
   MAX_PENDING,
   type NewDelivery,
@@ -63,7 +63,7 @@ export class HandOut {
     const since = await firstListening(db);
     if (since === undefined) return false;
     const from = await findCursor(db);
-    const { changes, rest } = await readChanges((limit) => eventsBehind(db, Math.max(from, since), limit));
+    const { changes, rest } = await readChanges((limit) => eventsAfter(db, Math.max(from, since), limit));
     if (changes.length === 0) return false;
     const recipients = new Set<string>();
     const beyond = changes.findIndex((change, i) => {
@@ -104,7 +104,7 @@ export class HandOut {
   async #catchUp(): Promise<boolean> {
     if (performance.now() - this.#lookedAt < LOOK_MS) return false;
     const { db } = this.#core;
-    const hooks = await listBehind(db, this.#after, WEBHOOKS);
+    const hooks = await listWithBacklog(db, this.#after, WEBHOOKS);
     this.#after = hooks.length < WEBHOOKS ? "" : hooks.at(-1)!.id;
     let more = false;
     // The webhooks of one user share the user's rate: the one with the oldest backlog comes first.

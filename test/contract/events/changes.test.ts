@@ -1,7 +1,7 @@
 // The events of one change stay together on both engines, however many users see it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eventsBehind, groupByChange, hasUnnumbered } from "../../../src/db/queries/events/events.ts";
+import { eventsAfter, groupByChange, hasUnnumbered } from "../../../src/db/queries/events/events.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { addUser, message } from "../../support/rows.ts";
 import { onEachEngine, openOnPostgres } from "../databases.ts";
@@ -44,7 +44,7 @@ onEachEngine(
     });
     while (await hasUnnumbered(db)) await db.write("numberEvents", { limit: 50 });
     const all = MEMBERS * SENT * CONVERSATIONS;
-    const { changes } = groupByChange(await eventsBehind(db, 0, all + 1), all + 1)!;
+    const { changes } = groupByChange(await eventsAfter(db, 0, all + 1), all + 1)!;
     assert.deepEqual(
       changes.map(({ length }) => length),
       Array.from({ length: SENT * CONVERSATIONS }, () => MEMBERS),
@@ -62,7 +62,7 @@ test("postgres: changes published at the same time are numbered one after the ot
   const rows = [row(1, "a"), row(2, "a"), row(1, "b"), row(2, "b")];
   await db.write("importRows", { table: { name: "outbox", key: [], columns }, rows });
   await db.write("numberEvents", { limit: 50 });
-  const events = await eventsBehind(db, 0, 10);
+  const events = await eventsAfter(db, 0, 10);
   assert.deepEqual(
     events.map(({ payload, recipient_id }) => [JSON.parse(payload).id, recipient_id]),
     [

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import {
   type EventRow,
-  eventsBehind,
+  eventsAfter,
   firstNumber,
   hasUnnumbered,
   lastEvent,
@@ -228,7 +228,7 @@ onEachEngine("erasing a user erases their events, and positions of others contin
   await addContacts(db, "a", 4, 1);
   assert.deepEqual(await eventsOf(db, "b"), []);
   assert.equal(await hasUnnumbered(db), false);
-  const behind = await eventsBehind(db, last, 10);
+  const behind = await eventsAfter(db, last, 10);
   assert.deepEqual(
     behind.map((row) => row.recipient_id),
     ["a"],
@@ -242,7 +242,7 @@ function onlyCrossed(error: unknown): void {
 
 /** Fails unless positions are unique and the numbers of each recipient rise with them. */
 async function inOrderOfPositions(db: Database, count: number): Promise<void> {
-  const rows = await eventsBehind(db, 0, ALL);
+  const rows = await eventsAfter(db, 0, ALL);
   assert.equal(rows.length, count);
   assert.equal(rows.at(-1)!.position, await lastPosition(db));
   for (const recipientId of new Set(rows.map((row) => row.recipient_id))) {

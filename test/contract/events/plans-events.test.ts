@@ -38,7 +38,7 @@ async function doAll(run: Run): Promise<Statement[]> {
   }
   await events.lastEvent(db, recipientId);
   await events.firstNumber(db, recipientId, 1);
-  await events.eventsBehind(db, (await events.lastPosition(db)) - 10, 10);
+  await events.eventsAfter(db, (await events.lastPosition(db)) - 10, 10);
   await events.hasUnnumbered(db);
   assert.ok((await events.listRecipients(db, 100, 110)).length > 0);
   await listBacklog(db, { user_id: recipientId, all_users: 0, backlog_from: 100 } as Behind, 200, 10);

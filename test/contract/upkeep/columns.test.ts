@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NEWEST } from "../../../src/db/page.ts";
-import { eventsBehind, oldestEvents } from "../../../src/db/queries/events/events.ts";
+import { eventsAfter, oldestEvents } from "../../../src/db/queries/events/events.ts";
 import { attachmentsQuery } from "../../../src/db/queries/files/attachments.ts";
 import { uploadsQuery } from "../../../src/db/queries/files/upload-resumable.ts";
 import { invitedQuery, membersQuery } from "../../../src/db/queries/groups/group-members.ts";
@@ -20,7 +20,7 @@ import {
 } from "../../../src/db/queries/people/users.ts";
 import { entriesQuery } from "../../../src/db/queries/record/audit-trail.ts";
 import { deliveriesQuery, listDue, webhooksWithDue } from "../../../src/db/queries/webhooks/deliveries.ts";
-import { listBehind } from "../../../src/db/queries/webhooks/hand-out.ts";
+import { listWithBacklog } from "../../../src/db/queries/webhooks/hand-out.ts";
 import { pushSubscriptionsQuery } from "../../../src/db/queries/webhooks/push-subscriptions.ts";
 import { findAnyWebhook, findWebhook, webhooksQuery } from "../../../src/db/queries/webhooks/webhooks.ts";
 import type { Reader, Statement } from "../../../src/db/sql.ts";
@@ -160,8 +160,8 @@ async function allExpected(): Promise<Expected[]> {
     await expectRead((db) => findAnyWebhook(db, "b"), WEBHOOK),
     await expectRead((db) => webhooksWithDue(db, 1), { id: true, user_id: true }),
     await expectRead((db) => listDue(db, "a", 1, 5), DUE),
-    await expectRead((db) => listBehind(db, "", 5), BEHIND),
-    await expectRead((db) => eventsBehind(db, 1, 5), EVENT),
+    await expectRead((db) => listWithBacklog(db, "", 5), BEHIND),
+    await expectRead((db) => eventsAfter(db, 1, 5), EVENT),
     await expectRead((db) => oldestEvents(db, "", 5), { recipient_id: true, oldest: true }),
   ];
 }

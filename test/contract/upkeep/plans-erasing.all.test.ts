@@ -4,7 +4,7 @@ import type { StatementSync } from "node:sqlite";
 import { test } from "node:test";
 import { escapeLiteral } from "pg";
 import { deleteContact } from "../../../src/db/queries/people/contacts.ts";
-import { bodiesBehind } from "../../../src/db/queries/search/search.ts";
+import { bodiesAfter } from "../../../src/db/queries/search/search.ts";
 import { deleteUser, eraseStep } from "../../../src/db/queries/upkeep/erasing.ts";
 import { Statement } from "../../../src/db/sql.ts";
 import type { Write } from "../../../src/db/write.ts";
@@ -201,7 +201,7 @@ plansTest(
         assert.doesNotMatch(plan, /Sort|Hash (?:Left |Semi |Anti )?Join|Merge/, told);
     }
     await client.query("DEALLOCATE ALL");
-    for await (const { plan, told } of plansOf(client, [bodiesBehind(ROWS / 2, 200)]))
+    for await (const { plan, told } of plansOf(client, [bodiesAfter(ROWS / 2, 200)]))
       assert.equal(plan.match(/Index Cond: /g)?.length, 2, told);
     t.diagnostic(`${done.length} statements`);
   },

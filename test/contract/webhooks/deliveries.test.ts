@@ -1,10 +1,10 @@
 // The rules of deliveries, on both engines.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
-import { eventsBehind, hasUnnumbered } from "../../../src/db/queries/events/events.ts";
+import { eventsAfter, hasUnnumbered } from "../../../src/db/queries/events/events.ts";
 import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
 import { listDue, webhooksWithDue } from "../../../src/db/queries/webhooks/deliveries.ts";
-import { findCursor, listBacklog, listBehind } from "../../../src/db/queries/webhooks/hand-out.ts";
+import { findCursor, listBacklog, listWithBacklog } from "../../../src/db/queries/webhooks/hand-out.ts";
 import { findWebhook, type WebhookRow } from "../../../src/db/queries/webhooks/webhooks.ts";
 import { addUser, anEntry, contact } from "../../support/rows.ts";
 import { onEachEngine } from "../databases.ts";
@@ -42,7 +42,7 @@ async function begin(db: Database): Promise<void> {
 }
 
 async function handOut(db: Database, from: number, id: string): Promise<void> {
-  const { position } = (await eventsBehind(db, 0, 1))[0]!;
+  const { position } = (await eventsAfter(db, 0, 1))[0]!;
   const deliveries = [{ id, webhookId: HOOK.id, eventId: "evt_1", position, lastPosition: null }];
   await db.write("addDeliveries", {
     deliveries,
@@ -91,7 +91,7 @@ onEachEngine("a change is delivered unless all its recipients were erased after 
   await meet(db);
   await send(db, "a", 1);
   while (await hasUnnumbered(db)) await db.write("numberEvents", { limit: 10 });
-  const change = (await eventsBehind(db, 0, 20)).filter(({ type }) => type === "message.created");
+  const change = (await eventsAfter(db, 0, 20)).filter(({ type }) => type === "message.created");
   const [first, last] = [change[0]!.position, change.at(-1)!.position];
   assert.equal(change.length, 2);
   const delivery = { webhookId: HOOK.id, eventId: "evt_1", position: first, lastPosition: last };
@@ -135,14 +135,14 @@ onEachEngine(
     await begin(db);
     for (const number of [2, 3]) await db.write("createContact", contact("a", number));
     while (await hasUnnumbered(db)) await db.write("numberEvents", { limit: 10 });
-    const [first, second, third] = (await eventsBehind(db, 0, 3)).map(({ position }) => position);
+    const [first, second, third] = (await eventsAfter(db, 0, 3)).map(({ position }) => position);
     const one = (id: string, position: number | undefined) => [
       { id, webhookId: HOOK.id, eventId: `evt_${id}`, position: position!, lastPosition: null },
     ];
     const step = { deliveries: [], fallen: [], behind: [], since: 0, now: NOW };
     const fallen = [{ webhookId: HOOK.id, position: second! }];
     await db.write("addDeliveries", { ...step, fallen, from: first!, to: second! });
-    const [behind] = await listBehind(db, "", 10);
+    const [behind] = await listWithBacklog(db, "", 10);
     assert.equal(behind!.backlog_from, second);
     assert.equal(behind!.pending, 1);
     const backlog = await listBacklog(db, behind!, second!, 10);

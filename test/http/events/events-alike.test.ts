@@ -5,7 +5,7 @@ import { renderRows } from "../../../src/core/events/events.ts";
 import { EventHub, type Listener } from "../../../src/core/node/event-hub.ts";
 import type { Database } from "../../../src/db/database.ts";
 import {
-  eventsBehind,
+  eventsAfter,
   groupByChange,
   hasUnnumbered,
   isSameForAll,
@@ -50,7 +50,7 @@ onEachEngine("events rendered once for all recipients equal what each would read
   const shown = new Map<string, TestEvent>();
   assert.ok(await eventually(async () => !(await hasUnnumbered(server.app.core.db))));
   for (const who of people) for (const event of await allEvents(server, who)) shown.set(event.id, event);
-  const rows = await eventsBehind(server.app.core.db, 0, ALL);
+  const rows = await eventsAfter(server.app.core.db, 0, ALL);
   const shared = rows.filter(({ type }) => isSameForAll(type));
   const { changes } = groupByChange(shared, shared.length + 1)!;
   let partlySeen = 0;
@@ -98,7 +98,7 @@ test("an edit during rendering shows the new text to nobody who has blocked the 
     for (let turn = 0, isDone = true; isDone; turn++) {
       const id = await say(server, sender, group.conversation_id, "old");
       await done(send(server, blocker, "PUT", `/v1/blocks/${sender.name}`));
-      const rows = (await eventsBehind(core.db, 0, ALL)).filter(({ payload }) => payload.includes(id));
+      const rows = (await eventsAfter(core.db, 0, ALL)).filter(({ payload }) => payload.includes(id));
       const edit = () => read(send(server, sender, "PUT", `/v1/messages/${id}`, { text: "new" }), 200);
       const changed = changedBefore(core.db, turn, edit);
       const events = await renderRows({ ...core, db: changed.db }, rows);

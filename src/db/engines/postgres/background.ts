@@ -1,16 +1,16 @@
 import { ParleyError } from "../../../errors.ts";
 import type { Statement, ValuesReader } from "../../sql.ts";
 
-/** Each occupies a process of the database, which others' statements share the processors with. */
+/** Each read occupies a process of the database, which competes with other statements for CPU time. */
 const READS_AT_ONCE = 2;
-/** Background reads that may wait for others; one more is answered `unavailable`. */
+/** The maximum number of queued background reads. More are answered `unavailable`. */
 const MAX_QUEUED_READS = 10_000;
 
-/** Reads a few statements at once, in the order in which they come. */
+/** Runs a few reads at once, in the order in which they are requested. */
 export class BackgroundReader implements ValuesReader {
   readonly #reader: ValuesReader;
   readonly #waiting: (() => void)[] = [];
-  #underWay = 0;
+  #running = 0;
 
   constructor(reader: ValuesReader) {
     this.#reader = reader;
@@ -18,14 +18,14 @@ export class BackgroundReader implements ValuesReader {
 
   async allValues<R extends unknown[]>(statement: Statement<R>): Promise<R[]> {
     if (this.#waiting.length >= MAX_QUEUED_READS) throw new ParleyError("unavailable");
-    if (this.#underWay < READS_AT_ONCE) this.#underWay++;
+    if (this.#running < READS_AT_ONCE) this.#running++;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
       return await this.#reader.allValues(statement);
     } finally {
       const next = this.#waiting.shift();
       if (next) next();
-      else this.#underWay--;
+      else this.#running--;
     }
   }
 }

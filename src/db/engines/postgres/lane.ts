@@ -3,23 +3,23 @@ import type { BulkRow } from "./bulks/bulk.ts";
 import { isConflict, isLockTimeout, postgresError } from "./errors.ts";
 import { type BulkWrite, Contended, type Transactions } from "./transactions.ts";
 
-/** Writes in one transaction. */
+/** The maximum number of writes in one transaction. */
 const MAX_WRITES = 100;
-/** How often writes are tried together before each is done alone. */
+/** How often writes are tried together before each runs alone. */
 const MAX_TRIES = 2;
-/** How long a write waits for those before it, as long as for a connection. */
+/** How long a write waits for earlier ones: as long as for a connection. */
 const MAX_WAIT_MS = 5000;
 
 interface Waiting extends BulkWrite {
-  /** Milliseconds, monotonic. */
+  /** Milliseconds of a monotonic clock. */
   since: number;
   resolve: (done: BulkWrite["done"] | "contended") => void;
   reject: (error: unknown) => void;
 }
 
 /**
- * Commits rows of bulks: while one transaction runs, those that come wait for the next, which does them together. One per
- * node, because two would conflict with each other.
+ * Commits rows of bulks. While one transaction runs, new rows wait for the next one, which commits them together. A node has only
+ * one lane, because two would conflict with each other.
  */
 export class Lane {
   readonly #transactions: Transactions;
@@ -35,8 +35,8 @@ export class Lane {
   }
 
   /**
-   * Resolves once the write is done and durable; with undefined if it has to be done alone, and with "contended" if that should
-   * be behind its lock, because another node does so: then nothing was done.
+   * Resolves once the write is done and durable. Resolves with undefined if the write has to run alone, and with "contended" if it
+   * has to do so under its lock, because another node does. In both cases nothing was done.
    */
   add(row: BulkRow, lock: string | undefined): Promise<BulkWrite["done"] | "contended"> {
     return new Promise((resolve, reject) => {
@@ -54,7 +54,7 @@ export class Lane {
     this.#isRunning = false;
   }
 
-  /** The oldest are first. */
+  /** Refuses writes that have waited too long. The oldest are first in the queue. */
   #refuseOverdue(): void {
     const oldest = performance.now() - MAX_WAIT_MS;
     const inTime = this.#waiting.findIndex(({ since }) => since >= oldest);
@@ -73,9 +73,9 @@ export class Lane {
     try {
       const lost = await this.#transactions.runBulk(writes);
       if (!lost) return settle();
-      // Of those that did nothing the outcome is known.
+      // The outcome of writes that did nothing is known.
       for (const { resolve, done } of writes) if (!done) resolve(undefined);
-      // Not awaited: meanwhile others are committed.
+      // Do not wait, so that other writes are committed meanwhile.
       void this.#transactions.findOutcome(lost).then(settle, fail);
     } catch (error) {
       const beginAgain = (some: readonly Waiting[]) => {
@@ -83,14 +83,14 @@ export class Lane {
         return some;
       };
       if (error instanceof Contended) {
-        const isBehind = ({ lock }: Waiting) => lock !== undefined && error.locks.has(lock);
-        for (const { resolve } of writes.filter(isBehind)) resolve("contended");
-        return this.#commit(beginAgain(writes.filter((write) => !isBehind(write))), tries);
+        const isContended = ({ lock }: Waiting) => lock !== undefined && error.locks.has(lock);
+        for (const { resolve } of writes.filter(isContended)) resolve("contended");
+        return this.#commit(beginAgain(writes.filter((write) => !isContended(write))), tries);
       }
       const isBlocked = isConflict(error) || isLockTimeout(error);
       if (isBlocked && tries < MAX_TRIES) return this.#commit(beginAgain(writes), tries + 1);
       const known = postgresError(error);
-      // An error of one of them, or of the bulk: alone each gets its own.
+      // One of the writes, or the bulk, has failed. Running alone, each write gets its own error.
       if (isBlocked || known === error) for (const { resolve } of writes) resolve(undefined);
       else fail(known);
     }

@@ -5,7 +5,7 @@ import { pendingMigrations, readMigrations, refuseNewer, requireCurrent } from "
 import { isConflict, isLockTimeout } from "./errors.ts";
 
 const MIGRATIONS = readMigrations(new URL("./migrations/", import.meta.url));
-/** The version that the first migration creates, and the steps of earlier schemas to it. */
+/** The version that the first migration creates, and the steps from earlier schemas to it. */
 const BASE = { version: 19, steps: new URL("./before-0.1.0.sql", import.meta.url) };
 const newestOf = (migrations: readonly string[]) => BASE.version + migrations.length - 1;
 /** The schema version of this release. */
@@ -13,16 +13,16 @@ export const VERSION = newestOf(MIGRATIONS);
 /** A migration without this line stops all nodes of earlier releases. */
 const OLDEST = /^-- Oldest version beside it: (\d+)$/m;
 
-/** Stands for releases up to version 16: their table has no number, and they do not notice a newer schema while they run. */
+/** Stands for releases up to version 16. Their table has no number, and they do not notice a newer schema while they run. */
 const UNGUARDED = 0;
 
-/** The advisory lock for migrations; any number that nothing else uses. */
+/** The advisory lock for migrations: a number that nothing else uses. */
 const LOCK = 7_270_535_921;
 /** How long to wait for a table. Requests of other nodes queue meanwhile, so it is shorter than their own timeouts. */
 const LOCK_TIMEOUT_MS = 2000;
 const MAX_TRIES = 20;
 const RETRY_MS = 1000;
-/** How long to wait for stopped processes to leave the database. */
+/** How often to check whether stopped processes have left the database. */
 const LEAVE_TRIES = 30;
 const LEAVE_POLL_MS = 100;
 
@@ -52,7 +52,7 @@ export async function migratePostgres(client: ClientBase, migrations = MIGRATION
 }
 
 async function migrateOnce(client: ClientBase, migrations: readonly string[]): Promise<void> {
-  // Overrides the database's default: commits of another node during the wait must be visible.
+  // Override the database's default: commits of another node during the wait must be visible.
   await client.query("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
   try {
     await client.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
@@ -71,9 +71,9 @@ async function migrateOnce(client: ClientBase, migrations: readonly string[]): P
 }
 
 /**
- * A write first reads the table of its release, `incarnation_N`, which it thereby locks until its commit. So the exclusive
- * lock waits for running writes and keeps others waiting, and where the table of a release is dropped, that release writes
- * nothing any more: a node cannot miss it.
+ * Replaces the tables that writes of each release read. A write first reads the table of its release, `incarnation_N`, and so locks
+ * it until its commit. The exclusive lock here waits for running writes and blocks new ones. If the table of a release is dropped,
+ * that release can no longer write, so that no node can miss the migration.
  */
 async function bringForward(
   client: ClientBase,
@@ -90,7 +90,7 @@ async function bringForward(
   for (const migration of pendingMigrations(version, migrations, BASE)) await client.query(migration);
   for (const { table, release } of before) if (release < oldest) await client.query(`DROP TABLE ${table}`);
   for (let release = Math.max(version + 1, oldest); release <= newest; release++) {
-    // Unlogged: crash recovery of PostgreSQL empties it, and may reuse the ids of transactions that were not durable.
+    // Unlogged, so that crash recovery empties it: PostgreSQL may then reuse the ids of transactions that were not durable.
     await client.query(
       `CREATE UNLOGGED TABLE ${incarnationOf(release)} (one BOOLEAN NOT NULL PRIMARY KEY CHECK (one),
         id TEXT COLLATE "C" NOT NULL)`,
@@ -105,7 +105,7 @@ function oldestBeside(migrations: readonly string[]): number {
   return Math.max(...migrations.map((text, i) => Number(OLDEST.exec(text)?.[1] ?? BASE.version + i)));
 }
 
-/** Finds the tables that `bringForward` locks, and the version of the release that writes read each for. */
+/** Finds the tables that `bringForward` locks, and the version of the release whose writes read each. */
 async function incarnations(client: ClientBase): Promise<{ table: string; release: number }[]> {
   const { rows } = await client.query(
     `SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
@@ -117,7 +117,7 @@ async function incarnations(client: ClientBase): Promise<{ table: string; releas
   }));
 }
 
-/** Processes that hold the lock of all users of a database, but not the one that states their release. */
+/** Selects processes that hold the lock of all users of a database, but not the one that states their release. */
 const UNGUARDED_USERS = `SELECT COALESCE(host(a.client_addr), 'this machine') || ' (process ' || l.pid || ' of PostgreSQL)' AS who
   FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
   WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.objid = hashtext('parley')::oid AND l.granted
@@ -140,7 +140,7 @@ async function awaitUnguarded(client: ClientBase, newest: number): Promise<void>
   }
 }
 
-/** For commands beside a server that may be older: only a server start migrates a schema. */
+/** Throws if the schema is not current. For commands, which may run beside an older server: only a server start migrates. */
 export async function requireCurrentPostgres(client: ClientBase): Promise<void> {
   const { rows } = await client.query("SELECT to_regclass('schema_version') AS found");
   const { version, oldest } = rows[0].found === null ? NO_SCHEMA : await storedSchema(client);
@@ -159,7 +159,7 @@ interface StoredSchema {
 const NO_SCHEMA: StoredSchema = { version: 0, oldest: 0 };
 
 async function storedSchema(client: ClientBase): Promise<StoredSchema> {
-  // All columns: earlier versions have no `oldest`.
+  // Select all columns, because earlier versions have no `oldest`.
   const { rows } = await client.query("SELECT * FROM schema_version");
   const [row] = rows;
   return row ? { version: row.version, oldest: row.oldest ?? row.version } : NO_SCHEMA;

@@ -9,7 +9,7 @@ export interface Identity {
   incarnation: string | null;
 }
 
-/** A COMMIT that was sent and not answered. */
+/** A COMMIT that was sent but not answered. */
 export interface LostCommit extends Identity {
   cause: Error;
 }
@@ -24,7 +24,7 @@ export const NOT_COMMITTED: Outcome = { status: "aborted", incarnation: null };
 
 const INCARNATION = incarnationOf(VERSION);
 
-/** First in its transaction, because it fails after a migration that this release does not support. */
+/** Must be the first statement of its transaction: it fails after a migration that this release does not support. */
 export const IDENTIFY = {
   name: "parley_identify",
   text: `SELECT pg_current_xact_id()::text AS xid, (SELECT id FROM ${INCARNATION} WHERE one) AS incarnation`,

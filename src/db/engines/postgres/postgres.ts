@@ -28,16 +28,16 @@ const POOL_SIZE = 9;
 /** How long a request waits for a connection. */
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 10_000;
-/** How long a request waits for an answer: a server that hangs or is cut off does not end its statements itself. */
+/** How long a request waits for an answer. A server that hangs or is cut off does not cancel its statements itself. */
 const ANSWER_TIMEOUT_MS = 11_000;
-/** The same for the session, whose queries are small. */
+/** How long the session waits for an answer. Its queries are small. */
 const SESSION_TIMEOUT_MS = 5000;
 /** How long a close waits for the server. */
 const CLOSE_TIMEOUT_MS = 1000;
 const LOCK_TIMEOUT_MS = 5000;
-/** How long a transaction may wait for its node. */
+/** How long a transaction may wait for the next statement of its node. */
 const IDLE_TIMEOUT_MS = 10_000;
-/** Requests that may wait for a connection; one more is answered `unavailable`. */
+/** The maximum number of requests that wait for a connection. More are answered `unavailable`. */
 const MAX_QUEUED = 10_000;
 /** How often a write is retried after a conflict. */
 const MAX_TRIES = 20;
@@ -46,14 +46,14 @@ const RETRY_MS = 5;
 const INT8 = 20;
 const NUMERIC = 1700;
 
-/** Numbers arrive as numbers: times, sizes and versions are all far below 2^53. */
+/** Parses 64-bit integers as numbers: times, sizes and versions are far below 2^53. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: "text" | "binary") =>
     oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format as "text"),
 };
 
 /**
- * Connects; `bringSchema` migrates or checks the schema. With `alone` it throws if anybody else uses the database, and keeps
+ * Connects. `bringSchema` migrates or checks the schema. With `alone` it throws if another process uses the database, and keeps
  * others out.
  */
 export async function openPostgres(
@@ -98,12 +98,12 @@ export async function openPostgres(
   try {
     await session.enter();
     const client = await connect({});
-    // Migrating a lot of data takes time, and so does waiting for another node's migration.
+    // No timeouts: migrating a lot of data takes time, and so does waiting for another node's migration.
     await client.query("SET statement_timeout = 0; SET lock_timeout = 0");
     await bringSchema(client).finally(() => client.end());
     await session.poll();
   } catch (error) {
-    // Not asked to end: a server that hangs would not.
+    // Destroy sockets instead of ending connections: a server that hangs would not answer.
     for (const socket of sockets) socket.destroy();
     await session.close();
     if (error instanceof OperatorError) throw error;
@@ -124,18 +124,18 @@ class PostgresDatabase implements Database {
   readonly #pool: pg.Pool;
   readonly #transactions: Transactions;
   readonly #lane: Lane;
-  /** None if nobody else may use the database. */
+  /** Undefined if nobody else may use the database. */
   readonly #reader: SharedReader | undefined;
   readonly #session: PostgresSession;
   /** The sockets of all connections. */
   readonly #sockets: ReadonlySet<Socket>;
   readonly #prepared = new Map<string, { name: string; text: string }>();
   /**
-   * The last write per key of `serializeBy`, a user whose rows are counted or a conversation: on this node such writes run one
-   * by one, because they would conflict.
+   * The last write per key of `serializeBy`, which is a user whose rows are counted, or a conversation. Such writes run one by one
+   * on this node, because they would conflict.
    */
   readonly #turns = new Map<string, Promise<void>>();
-  /** Keys of which a write met one of another node: until none waits here, each takes a lock that both nodes know. */
+  /** Keys with writes that conflicted with another node's. Until none waits here, each write takes a lock that nodes share. */
   readonly #contended = new Set<string>();
   #waitingTurns = 0;
   #closed: Promise<void> | undefined;
@@ -184,8 +184,8 @@ class PostgresDatabase implements Database {
     return (await this.allValues(statement))[0];
   }
 
-  async findBodies(...asked: Parameters<Database["findBodies"]>): Promise<number[]> {
-    return (await this.background.allValues(bodiesQuery(...asked))).map(([id]) => id);
+  async findBodies(...lookup: Parameters<Database["findBodies"]>): Promise<number[]> {
+    return (await this.background.allValues(bodiesQuery(...lookup))).map(([id]) => id);
   }
 
   revocations(): number | null {
@@ -204,7 +204,7 @@ class PostgresDatabase implements Database {
     this.#refuseMore();
     const write = getWrite(name);
     const key = write.serializeBy?.(input);
-    // Not beside others of its key, with which it would conflict.
+    // Not while others with its key run: it would conflict with them.
     if (key === undefined || !this.#turns.has(key)) {
       const row = toBulkRow(name, input);
       const done = row && (await this.#lane.add(row, key));
@@ -241,7 +241,7 @@ class PostgresDatabase implements Database {
       try {
         const lock = key !== undefined && this.#contended.has(key) ? key : undefined;
         const result = (await this.#transactions.run(doAlone(name, input), lock)) as WriteResult<N>;
-        // Tokens revoked by this write are refused on this node from now on.
+        // From now on this node refuses tokens that this write revoked.
         if (write.revokesTokens) await this.#session.poll().catch(() => {});
         if (write.publishesEvents) this.#session.notify();
         return result;
@@ -271,13 +271,13 @@ class PostgresDatabase implements Database {
       for (const socket of this.#sockets) socket.destroy();
     }, CLOSE_TIMEOUT_MS);
     await this.#session.close();
-    // At once: reads that the first one loses must not open connections of the second.
+    // Both at once: reads that the shared reader drops must not open connections of the pool.
     await Promise.all([this.#reader?.close(), this.#pool.end()]);
     await Promise.all(Array.from(this.#sockets, (socket) => new Promise((end) => socket.once("close", end))));
     clearTimeout(cut);
   }
 
-  /** A prepared statement. Each `?` becomes a numbered parameter of PostgreSQL. */
+  /** Returns a prepared statement, with numbered parameters instead of `?`. */
   #query({ sql, params }: Statement): pg.QueryConfig {
     let prepared = this.#prepared.get(sql);
     if (!prepared) {
@@ -310,22 +310,22 @@ class PostgresDatabase implements Database {
 }
 
 /**
- * Every statement finds its rows by an index. A planner that knows little of the tables, or that they are small, prefers
- * others: a scan, which would conflict with all writes to the table; a bitmap, which reads and sorts all rows of a range
- * where its index has the first ten in order; a merge, which reads a range up to the row that it looks for. Up to version
- * 17 what cannot be avoided costs 10^10, beside which all other costs look alike, so only tables of a few rows are scanned.
- * Compiling (JIT) takes longer than any of these statements.
+ * Makes every statement find its rows by an index. A planner without statistics, or with small tables, prefers other plans: a
+ * scan, which conflicts with all writes to the table; a bitmap, which reads and sorts all rows of a range although the index has
+ * the first ten in order; a merge, which reads a range up to the wanted row. Up to version 17, a disabled plan that cannot be
+ * avoided costs 10^10, and next to that all other costs look equal, so only tables of a few rows are scanned. Compiling (JIT)
+ * takes longer than any of these statements.
  */
 export const PLANNER = `SET jit = off; SET enable_seqscan = off; SET enable_bitmapscan = off;
   SET enable_mergejoin = off`;
 /**
- * Not part of the connection's start-up, because a connection pooler may refuse unknown settings. Keep-alives let the
- * server drop a machine that has vanished, and its claims, within half a minute.
+ * Settings that are not part of the connection's start-up, because a connection pooler may refuse unknown ones. Keep-alives let
+ * the server drop a machine that has vanished, and its claims, within half a minute.
  */
 const SET_UP = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
   SET lock_timeout = ${LOCK_TIMEOUT_MS}; SET idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}; ${PLANNER}`;
 /**
- * Statements are sent after BEGIN without waiting: if BEGIN fails, for example by a timeout, they must not run outside
- * of a transaction.
+ * Makes statements outside of a transaction read-only: they are sent after BEGIN without waiting, and must change nothing if BEGIN
+ * fails, for example by a timeout.
  */
 const READ_ONLY = "SET default_transaction_read_only = on";

@@ -2,13 +2,13 @@ import type { Lookup } from "../../../util/words.ts";
 import type { IndexReader } from "../../database.ts";
 import { list, type Statement, sql } from "../../sql.ts";
 
-/** Rows of the index that are read at a time. */
+/** Rows of the index to read at a time. */
 const PAGE = 5000;
 
 const IS_WORD = sql`w.word = k.word COLLATE "C"`;
 const BEGINS_SO = sql`w.word >= k.word COLLATE "C" AND w.word < (k.word || chr(1114111)) COLLATE "C"`;
 
-/** Finds bodies by an entry behind any of the keys, see `Database.findBodies`. */
+/** Selects bodies that have the entry with any of the keys as its prefix, see `Database.findBodies`. */
 export function bodiesQuery(
   keys: readonly string[],
   { entry, isPrefix }: Lookup,

@@ -5,24 +5,24 @@ import type { Callbacks } from "../../database.ts";
 import { isLost } from "./errors.ts";
 import { VERSION } from "./migrate.ts";
 
-/** How often a lost session is reopened and an open one is checked. */
+/** How often to reopen a lost session, and to check an open one. */
 const POLL_MS = 400;
-/** How long events are batched before other nodes are notified. */
+/** How long to batch events before notifying other nodes. */
 const NOTIFY_AFTER_MS = 5;
-/** A notification has fewer bytes. */
+/** The limit for a notification: it must have fewer bytes. */
 const PAYLOAD_BYTES = 8000;
-/** Broadcasts that may be on their way; further ones are lost. */
+/** The maximum number of broadcasts that are being sent. More are dropped. */
 const MAX_BROADCASTS = 20;
-/** How long the session's last answer is valid. Tokens revoked by another node may still be accepted for so long. */
+/** How long the session's last answer is valid. Tokens revoked by another node may be accepted for this long. */
 const TRUST_MS = 1000;
-/** How long to wait for another process to leave the database, which takes a moment even after it was killed. */
+/** How often to try until another process has left the database, which takes a moment even after it was killed. */
 const ENTER_TRIES = 30;
 const ENTER_POLL_MS = 100;
 /** After this silence PostgreSQL ends the session of a node that froze or was cut off, and releases its locks. */
 const SILENCE_MS = 10_000;
 
 /**
- * A node's connection beside the pool. It is notified of revoked tokens and holds the locks that assign each kind of
+ * A node's connection besides the pool. It is notified of revoked tokens, and holds the locks that assign each kind of
  * background work to one node. The locks end with the connection, so that another node takes over at once.
  */
 export class PostgresSession {
@@ -33,7 +33,7 @@ export class PostgresSession {
   readonly #timer: NodeJS.Timeout;
   #client: Client | undefined;
   #opening: Promise<Client> | undefined;
-  /** The query under way, and the one after it. */
+  /** The running query, and the one after it. */
   #asking: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
   #revocations = 0;
@@ -44,7 +44,7 @@ export class PostgresSession {
   #notifying: NodeJS.Timeout | undefined;
   #broadcasts = 0;
 
-  /** `alone`: nobody else may use the database meanwhile, as a move needs. */
+  /** `alone` means that nobody else may use the database meanwhile, as a move requires. */
   constructor(connect: () => Promise<Client>, alone: boolean, callbacks: Callbacks) {
     this.#connect = connect;
     this.#alone = alone;
@@ -52,7 +52,7 @@ export class PostgresSession {
     this.#timer = setInterval(() => void this.poll().catch(() => {}), POLL_MS);
   }
 
-  /** Returns null if it is not known; then nothing that depends on it may be cached. */
+  /** Returns the number of revocations; null if it is unknown. Then nothing that depends on it may be cached. */
   revocations(): number | null {
     return performance.now() - this.#confirmedAt < TRUST_MS ? this.#revocations : null;
   }
@@ -62,14 +62,14 @@ export class PostgresSession {
     return this.#isOutdated;
   }
 
-  /** Registers as a user of the database. Throws `OperatorError` if others exclude that. */
+  /** Registers as a user of the database. Throws `OperatorError` if another process excludes that. */
   async enter(): Promise<void> {
     await this.#session();
   }
 
-  /** Asks the database for the number of revocations, and whether it is still for this release. Rejects if it does not answer. */
+  /** Reads the number of revocations, and checks that the schema still supports this release. Rejects without an answer. */
   poll(): Promise<void> {
-    // Not the query under way: its answer may be older than the caller's own write.
+    // Do not share the running query: its answer may be older than the caller's write.
     this.#next ??= this.#asking
       .catch(() => {})
       .then(() => {
@@ -82,14 +82,14 @@ export class PostgresSession {
 
   async #ask(): Promise<void> {
     const client = await this.#session();
-    const asked = performance.now();
+    const startedAt = performance.now();
     try {
       const { rows } = await client.query(ASK);
       if (client !== this.#client) return;
       if (rows[0].oldest > VERSION) return this.#endService(client, rows[0].version);
       this.#isOutdated = false;
       this.#revocations = rows[0].count;
-      this.#confirmedAt = asked;
+      this.#confirmedAt = startedAt;
     } catch (error) {
       // A refusal is an answer: the session stays open, for example while a migration creates the table.
       if (isLost(error)) this.#lose(client);
@@ -97,7 +97,7 @@ export class PostgresSession {
     }
   }
 
-  /** Leaves background work to nodes of newer releases: its locks end with the connection. */
+  /** Leaves background work to nodes of newer releases, by ending the connection that holds its locks. */
   #endService(client: Client, version: number): void {
     this.#confirmedAt = Number.NEGATIVE_INFINITY;
     if (this.#isOutdated) return;
@@ -107,8 +107,8 @@ export class PostgresSession {
   }
 
   /**
-   * Notifies all nodes, including this one, of new events. Not in the transactions that publish them, which would then
-   * commit one by one. If a notification is lost, nodes find the events when they poll.
+   * Notifies all nodes, including this one, of new events. The transactions that publish them do not do this, because they would
+   * then commit one by one. If a notification is lost, nodes find the events when they poll.
    */
   notify(): void {
     this.#notifying ??= setTimeout(() => {
@@ -119,7 +119,7 @@ export class PostgresSession {
     }, NOTIFY_AFTER_MS);
   }
 
-  /** Sends texts to all nodes, this one included, unless too many are on their way: later they would be out of date. */
+  /** Sends texts to all nodes, including this one. Drops them if too many are being sent: later they would be out of date. */
   broadcast(texts: readonly string[]): void {
     if (this.#broadcasts >= MAX_BROADCASTS) return;
     this.#broadcasts++;
@@ -154,7 +154,7 @@ export class PostgresSession {
     await this.#client?.end().catch(() => {});
   }
 
-  /** One at a time: a second, forgotten connection would keep its locks from every node. */
+  /** Opens at most one connection at a time: a second, forgotten one would keep its locks from every node. */
   async #session(): Promise<Client> {
     if (this.#client) return this.#client;
     this.#opening ??= this.#open().finally(() => {
@@ -192,7 +192,7 @@ export class PostgresSession {
     return client;
   }
 
-  /** All users of a database share a lock, which a move holds exclusively, and another that tells their schema version. */
+  /** Takes the shared lock of all users of a database, which a move holds exclusively, and one that states the schema version. */
   async #enter(client: Client): Promise<void> {
     const lock = this.#alone ? "pg_try_advisory_lock" : "pg_try_advisory_lock_shared";
     for (let tries = 0; tries < ENTER_TRIES; tries++) {
@@ -220,7 +220,7 @@ export class PostgresSession {
 
 const ASK = "SELECT r.count, s.version, s.oldest FROM revocations r CROSS JOIN schema_version s";
 
-/** Joins texts by lines, as many as a notification takes. */
+/** Joins texts as lines, as many as fit in each notification. */
 function toPayloads(texts: readonly string[]): string[] {
   const payloads: string[] = [];
   for (const text of texts) {

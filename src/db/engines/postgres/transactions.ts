@@ -15,34 +15,34 @@ import {
   type Outcome,
 } from "./outcome.ts";
 
-/** How long a transaction of many writes waits for a lock; after that each is done alone, and waits longer. */
+/** How long a transaction of many writes waits for a lock. After that each write runs alone, and waits longer. */
 const BULK_LOCK_TIMEOUT_MS = 500;
-/** How long to look for the outcome of a commit whose answer was lost. */
+/** How long to try to find the outcome of a commit whose answer was lost. */
 const OUTCOME_TIMEOUT_MS = 15_000;
 const OUTCOME_POLL_MS = 100;
 
 const LOCK = "SELECT pg_advisory_lock(1, hashtext($1))";
 const UNLOCK = "SELECT pg_advisory_unlock_all()";
-/** Which of these locks somebody has or waits for; nobody gets one of the others until the end of the transaction. */
+/** Finds the locks that another session holds or waits for, and takes the others until the end of the transaction. */
 const FIND_TAKEN = {
   name: "parley_find_taken",
   text: "SELECT key FROM unnest($1::text[]) key WHERE NOT pg_try_advisory_xact_lock_shared(1, hashtext(key))",
 };
 const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE";
-/** A join that reads a whole table, which a planner prefers while it is small, would conflict with all writes to it. */
+/** Forbids joins that read a whole table: planners prefer them for small tables, but they conflict with all writes to it. */
 const BEGIN_BULK = `${BEGIN}; SET LOCAL lock_timeout = ${BULK_LOCK_TIMEOUT_MS};
   SET LOCAL enable_hashjoin = off`;
 
-/** A write in a transaction of many. */
+/** One of many writes in a transaction. */
 export interface BulkWrite {
   row: BulkRow;
-  /** The lock behind which it is done where it would conflict with writes of other nodes. */
+  /** The advisory lock to take when the write conflicts with another node's. */
   lock: string | undefined;
-  /** Set once the row was found and the write is done. */
+  /** Set when the row was found and the write is done. */
   done?: { value: unknown };
 }
 
-/** Another node does writes behind these locks. */
+/** Another node holds these locks for its writes. */
 export class Contended extends Error {
   readonly locks: ReadonlySet<string>;
 
@@ -64,24 +64,25 @@ export class Transactions {
     this.#isClosed = isClosed;
   }
 
-  /** Runs the steps of one write, maybe behind a lock that all nodes know. */
+  /** Runs the steps of one write, if need be under a lock that all nodes use. */
   async run<T>(steps: Write<T>, lock?: string): Promise<T> {
     const { value, lost } = await this.#onConnection((client) => this.#tryOnce(client, steps), lock);
-    // After the connection is released, because finding outcomes takes connections, possibly all at once.
+    // Only after the connection is released: finding outcomes needs connections, possibly all at once.
     if (lost) await this.findOutcome(lost);
     return value;
   }
 
   /**
-   * Runs writes in one transaction, in two round trips: their rows, then the results to store for retries, with the commit. Returns the commit if its answer was lost. Throws `Contended` if another node has the lock of one of them: that node
-   * would never get its write done beside many of these.
+   * Runs writes in one transaction, in two round trips: their rows, then the results to store for retries, with the commit. Returns
+   * the commit if its answer was lost. Throws `Contended` if another node has the lock of one of them: that node's write would
+   * never succeed beside many of these.
    */
   async runBulk(writes: readonly BulkWrite[]): Promise<LostCommit | undefined> {
     return (await this.#onConnection((client) => this.#attemptBulk(client, writes))).lost;
   }
 
   /**
-   * Takes a connection, and the lock before the transaction begins: one that waited for it would still see what was there
+   * Takes a connection, and the lock before the transaction begins: a transaction that waited for the lock would see the state from
    * when it began to wait.
    */
   async #onConnection<T>(
@@ -105,13 +106,13 @@ export class Transactions {
       if (!isRolledBack) broken = error as Error;
       throw error;
     } finally {
-      // With a broken connection the lock goes, too.
+      // A broken connection also releases the lock.
       if (lock !== undefined && !broken) await client.query(UNLOCK).catch((error) => (broken = error));
       client.release(broken);
     }
   }
 
-  /** Statements that are yielded together are sent together. */
+  /** Runs the steps in one transaction. Statements that are yielded together are sent together. */
   async #tryOnce<T>(client: pg.PoolClient, steps: Write<T>): Promise<Ended<T>> {
     let identity: Identity | undefined;
     let step = steps.next();
@@ -171,8 +172,8 @@ export class Transactions {
 
   /**
    * Finds the outcome after the answer to a COMMIT was lost: asks PostgreSQL on another connection, and waits while the
-   * old backend is still working. Returns if the transaction was committed; throws `unavailable` if it was not,
-   * `outcome_unknown` if that is unknown.
+   * old backend is still working. Returns if the transaction was committed. Throws `unavailable` if it was not, and
+   * `outcome_unknown` if that cannot be found out.
    */
   async findOutcome({ xid, incarnation, cause }: LostCommit): Promise<void> {
     const deadline = performance.now() + OUTCOME_TIMEOUT_MS;
@@ -183,7 +184,7 @@ export class Transactions {
       );
       if (!row || row.status === "in progress") continue;
       if (row.status === "aborted") throw new ParleyError("unavailable", undefined, { cause });
-      // After a crash the number may have been reused by a transaction that was committed.
+      // After a crash, a committed transaction may have reused the number.
       if (row.status === "committed" && incarnation !== null && row.incarnation === incarnation) return;
       break;
     }

@@ -5,7 +5,7 @@ import { type ReadResult, toError } from "./outcome.ts";
 import type { ReaderData } from "./reader.ts";
 
 const READER_YOUNG_MB = 8;
-/** Background reads that may wait for the one before; one more is answered `unavailable`. */
+/** The maximum number of queued background reads. More are answered `unavailable`. */
 const MAX_QUEUED_READS = 10_000;
 
 interface Queued {
@@ -13,12 +13,12 @@ interface Queued {
   reject: (error: unknown) => void;
 }
 
-/** Reads in a thread of their own, which is started for the first of them. */
+/** Reads in a separate thread, which is started for the first read. */
 export class BackgroundReader implements ValuesReader {
   readonly #data: ReaderData;
   readonly #onDamagedIndex: (cause: Error) => Promise<void>;
   #reader: Worker | undefined;
-  readonly #underWay: Queued[] = [];
+  readonly #running: Queued[] = [];
   #isClosed = false;
 
   /** `onDamagedIndex` rebuilds the search index. */
@@ -37,10 +37,10 @@ export class BackgroundReader implements ValuesReader {
   }
 
   #ask({ sql, params }: Statement): Promise<ReadResult> {
-    if (this.#isClosed || this.#underWay.length >= MAX_QUEUED_READS)
+    if (this.#isClosed || this.#running.length >= MAX_QUEUED_READS)
       return Promise.reject(new ParleyError("unavailable"));
     const { promise, resolve, reject } = Promise.withResolvers<ReadResult>();
-    this.#underWay.push({ resolve, reject });
+    this.#running.push({ resolve, reject });
     this.#reader ??= this.#start();
     this.#reader.postMessage({ sql, params });
     return promise;
@@ -52,19 +52,19 @@ export class BackgroundReader implements ValuesReader {
       resourceLimits: { maxYoungGenerationSizeMb: READER_YOUNG_MB },
     });
     let failure: unknown;
-    reader.on("message", (result: ReadResult) => this.#underWay.shift()!.resolve(result));
+    reader.on("message", (result: ReadResult) => this.#running.shift()!.resolve(result));
     reader.on("error", (error) => {
       failure = error;
     });
     reader.on("exit", () => {
       this.#reader = undefined;
-      for (const { reject } of this.#underWay.splice(0))
+      for (const { reject } of this.#running.splice(0))
         reject(new ParleyError("unavailable", undefined, { cause: failure }));
     });
     return reader;
   }
 
-  /** Lets the reads under way finish first. */
+  /** Ends the thread after the running reads have finished. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const reader = this.#reader;

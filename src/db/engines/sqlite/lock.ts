@@ -7,7 +7,7 @@ const SQLITE_BUSY = 5;
 const HOLD_TIMEOUT_MS = 5000;
 
 /**
- * Keeps others from writing to a SQLite database until it is released; they may read. Throws if another process is
+ * Keeps other processes from writing to a SQLite database until it is released. They may read. Throws if another process is
  * writing.
  */
 export function holdWrites(path: string): { release(): void } {

@@ -3,7 +3,7 @@ import { OperatorError } from "../../../errors.ts";
 import { pendingMigrations, readMigrations, refuseNewer, requireCurrent } from "../../migrations.ts";
 
 const MIGRATIONS = readMigrations(new URL("./migrations/", import.meta.url));
-/** The version that the first migration creates, and the steps of earlier schemas to it. */
+/** The version that the first migration creates, and the steps from earlier schemas to it. */
 const BASE = { version: 21, steps: new URL("./before-0.1.0.sql", import.meta.url) };
 const VERSION = BASE.version + MIGRATIONS.length - 1;
 
@@ -15,7 +15,7 @@ export function migrate(db: DatabaseSync): void {
   // The log of a process that crashed contains deleted data.
   db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   if (versionOf(db) === VERSION) return;
-  // Two processes may open a new database at once: the version is read again under the lock.
+  // Two processes may open a new database at once, so read the version again under the lock.
   db.exec("BEGIN EXCLUSIVE");
   try {
     const current = versionOf(db);
@@ -28,7 +28,7 @@ export function migrate(db: DatabaseSync): void {
   }
 }
 
-/** For commands beside a server that may be older: only a server start migrates a schema. */
+/** Throws if the schema is not current. For commands, which may run beside an older server: only a server start migrates. */
 export function requireCurrentSchema(db: DatabaseSync): void {
   requireCurrent(versionOf(db), VERSION, "Stop the server, copy its data folder (cp -a)");
 }

@@ -13,16 +13,16 @@ export type Outcome = { result: unknown } | { failure: Failure };
 /** The outcomes of a batch of writes, in their order. */
 export interface BatchResult {
   outcomes: Outcome[];
-  /** The disk failed, maybe between batches. */
+  /** Set if the disk failed, maybe between batches. */
   damage?: Failure;
-  /** The search index was damaged, and is being rebuilt. */
+  /** Set if the search index was damaged, and is being rebuilt. */
   damagedIndex?: Failure;
 }
 
 /** The outcome of a background read. */
 export type ReadResult = { rows: unknown[] } | { failure: Failure; isDamagedIndex: boolean };
 
-/** An error as plain data: classes and their fields do not pass between threads. */
+/** An error as plain data, because classes and their fields cannot be passed between threads. */
 interface Failure {
   name: string;
   message: string;

@@ -1,4 +1,4 @@
-// The thread of background reads: all other threads have the processor first.
+// The thread of background reads. It has the lowest priority for the CPU.
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { lowerThreadPriority } from "../../../util/thread-priority.ts";
@@ -19,8 +19,8 @@ db.exec(`PRAGMA query_only = ON; PRAGMA cache_size = -${cacheKib}`);
 const statements = new Map<string, StatementSync>();
 lowerThreadPriority();
 
-parentPort!.on("message", (asked: Statement | "close") => {
-  if (asked !== "close") return parentPort!.postMessage(read(asked));
+parentPort!.on("message", (request: Statement | "close") => {
+  if (request !== "close") return parentPort!.postMessage(read(request));
   db.close();
   parentPort!.close();
 });

@@ -5,12 +5,12 @@ import { requireKnownSchema } from "./migrate.ts";
 
 /** How long a statement waits while a server opens or closes the database. */
 const BUSY_TIMEOUT_MS = 5000;
-/** More than a database can have: everything in one step, so that concurrent writes do not restart the copy. */
+/** More pages than a database can have: copies all in one step, so that concurrent writes do not restart the copy. */
 const ALL_PAGES = 0x7fff_ffff;
 
 /**
- * Runs work on a read-only database, also with an older schema, on a read-only disk, or beside a running server. Throws
- * `OperatorError` if it is not Parley's, or newer than this code.
+ * Runs work on a read-only database, even with an older schema, on a read-only disk, or while a server runs. Throws
+ * `OperatorError` if the database is not Parley's, or is newer than this code.
  */
 export async function withReadOnly<T>(path: string, work: (db: Reader) => Promise<T>): Promise<T> {
   const db = connect(path);
@@ -27,7 +27,7 @@ export async function withReadOnly<T>(path: string, work: (db: Reader) => Promis
   }
 }
 
-/** Copies the last committed state, also beside a server, to a separate file without a log. The copy is not synced. */
+/** Copies the last committed state to a separate file without a log, even while a server runs. The copy is not synced. */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   const source = connect(from);
   try {
@@ -39,11 +39,11 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   } finally {
     source.close();
   }
-  // A database with a log cannot be opened on a read-only disk.
+  // A database in WAL mode cannot be opened on a read-only disk.
   withDatabase(to, "PRAGMA journal_mode = DELETE");
 }
 
-/** Drops rows that refer to the store that it was copied from. */
+/** Deletes rows that refer to the store of the original. */
 export function dropPassing(path: string): void {
   withDatabase(
     path,

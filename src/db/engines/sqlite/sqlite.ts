@@ -19,14 +19,14 @@ import { type Ask, type BatchResult, toError } from "./outcome.ts";
 import { bodiesQuery } from "./search.ts";
 import type { WriterData } from "./writer.ts";
 
-/** How long a statement waits for the write of another process, such as the command line. */
+/** How long a statement waits for a write of another process, such as the command line. */
 const BUSY_TIMEOUT_MS = 5000;
-/** Input of the writer is garbage after its batch: a larger heap would only hold memory. */
+/** The writer's input is garbage after each batch, so a larger heap would only waste memory. */
 const WRITER_YOUNG_MB = 8;
 /** Cache for database pages. SQLite's default of 2 MiB holds the rows of about 3,000 contacts. */
 const CACHE_KIB = 16 * 1024;
 const CLOSE_POLL_MS = 5;
-/** Writes that may wait for one commit; one more is answered `unavailable`. */
+/** The maximum number of writes that wait for a commit. More are answered `unavailable`. */
 const MAX_QUEUED_WRITES = 10_000;
 
 interface Queued extends Ask {
@@ -68,7 +68,7 @@ function connect(path: string): DatabaseSync {
   }
 }
 
-/** Reads in the calling thread and writes in another one. */
+/** Reads in the calling thread and writes in another thread. */
 class SqliteDatabase implements Database {
   readonly numbersEvents = true;
   readonly background: BackgroundReader;
@@ -80,7 +80,7 @@ class SqliteDatabase implements Database {
   readonly #arrays = new Map<string, StatementSync>();
   #writer: Worker | undefined;
   #waiting: Queued[] = [];
-  #underWay: Queued[] = [];
+  #batch: Queued[] = [];
   #inSnapshot = false;
   #dataVersion = 0;
   #revocations = 0;
@@ -118,8 +118,8 @@ class SqliteDatabase implements Database {
     return this.#prepare(sql, this.#arrays).get(...params) as unknown as R | undefined;
   }
 
-  async findBodies(...asked: Parameters<Database["findBodies"]>): Promise<number[]> {
-    return (await this.background.allValues(bodiesQuery(...asked))).map(([id]) => id);
+  async findBodies(...lookup: Parameters<Database["findBodies"]>): Promise<number[]> {
+    return (await this.background.allValues(bodiesQuery(...lookup))).map(([id]) => id);
   }
 
   revocations(): number {
@@ -127,7 +127,7 @@ class SqliteDatabase implements Database {
     return this.#revocations;
   }
 
-  /** A data folder has one server. */
+  /** Always true: a data folder has only one server. */
   async claim(): Promise<boolean> {
     return true;
   }
@@ -139,20 +139,20 @@ class SqliteDatabase implements Database {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#waiting.push({ name, input, resolve, reject });
     // All writes that arrive in this turn of the event loop share the commit and its sync.
-    if (this.#waiting.length === 1 && this.#underWay.length === 0) setImmediate(this.#send);
+    if (this.#waiting.length === 1 && this.#batch.length === 0) setImmediate(this.#send);
     return promise as Promise<WriteResult<N>>;
   }
 
-  /** A data folder has one server. */
+  /** Calls this process: a data folder has only one server. */
   broadcast(texts: readonly string[]): void {
     this.#callbacks.onBroadcast(texts);
   }
 
   queueLength(): number {
-    return this.#waiting.length + this.#underWay.length;
+    return this.#waiting.length + this.#batch.length;
   }
 
-  /** Lets the waiting writes finish first. */
+  /** Closes the database after the waiting writes have finished. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -181,8 +181,8 @@ class SqliteDatabase implements Database {
   }
 
   /**
-   * All reads of one turn of the event loop share a read transaction, because locking for each costs as much as a small
-   * read. It ends before any write is answered, so that a client that has the answer also reads the write.
+   * Opens a read transaction for all reads of this turn of the event loop, because locking for each costs as much as a small read.
+   * It ends before any write is answered, so that a client that has the answer also reads the write.
    */
   #openSnapshot(): void {
     if (this.#inSnapshot) return;
@@ -200,7 +200,7 @@ class SqliteDatabase implements Database {
     }
   }
 
-  /** A failed end loses nothing: it only read. */
+  /** Ends the read transaction. A failure loses nothing, because it only read. */
   #closeSnapshot = (): void => {
     if (!this.#inSnapshot) return;
     this.#inSnapshot = false;
@@ -213,18 +213,18 @@ class SqliteDatabase implements Database {
 
   /** Passes all waiting writes to the writer; those that arrive meanwhile form the next batch. */
   #send = (): void => {
-    if (this.#underWay.length > 0 || this.#waiting.length === 0) return;
+    if (this.#batch.length > 0 || this.#waiting.length === 0) return;
     const batch = this.#waiting;
     this.#waiting = [];
     try {
-      // Checked again: it may have blown since these were accepted.
+      // Check again: the fuse may have blown since these writes were accepted.
       this.#fuse.check();
       this.#writer ??= this.#startWriter();
     } catch (error) {
       for (const queued of batch) queued.reject(error);
       return;
     }
-    this.#underWay = batch;
+    this.#batch = batch;
     this.#writer.postMessage(batch.map(({ name, input }): Ask => ({ name, input })));
   };
 
@@ -259,8 +259,8 @@ class SqliteDatabase implements Database {
     if (damagedIndex) this.#callbacks.onDamagedIndex(toError(damagedIndex));
     if (damage) this.#fuse.blow(toError(damage));
     if (outcomes.length === 0) return;
-    const batch = this.#underWay;
-    this.#underWay = [];
+    const batch = this.#batch;
+    this.#batch = [];
     this.#send();
     if (batch.some(({ name }) => getWrite(name).publishesEvents)) this.#callbacks.onEvents();
     for (const [i, outcome] of outcomes.entries()) {
@@ -270,13 +270,14 @@ class SqliteDatabase implements Database {
   }
 
   /**
-   * The outcome of its last batch is unknown, unless the thread was never ready. The next write starts another thread.
+   * Handles the end of the thread. The outcome of its last batch is unknown, unless the thread was never ready. The next write
+   * starts another thread.
    */
   #loseWriter(writer: Worker, reason: Error): void {
     if (this.#writer !== writer) return;
     this.#writer = undefined;
-    const batch = this.#underWay;
-    this.#underWay = [];
+    const batch = this.#batch;
+    this.#batch = [];
     this.#send();
     for (const queued of batch) queued.reject(reason);
   }

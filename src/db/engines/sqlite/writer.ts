@@ -1,4 +1,4 @@
-// The writer thread. Another thread answers requests, so no sync and no checkpoint delays them.
+// The writer thread. Requests are answered in another thread, so syncs and checkpoints do not delay them.
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { ParleyError } from "../../../errors.ts";
@@ -14,14 +14,14 @@ export interface WriterData {
 }
 
 /**
- * Writes between checkpoints, which keep the log from growing without limit. With more writes, a page that many of them
- * change is copied once for all. SQLite's automatic checkpoints run before the answer and hide their errors.
+ * Writes between checkpoints, which keep the log from growing without limit. The more writes, the fewer copies of a page that
+ * many of them change. SQLite's automatic checkpoints would run before the answer and hide their errors.
  */
 const WRITES_PER_CHECKPOINT = 1000;
 
-/** How soon after a write the log is emptied: until then it contains deleted data. */
+/** How soon after a write to empty the log, which contains deleted data until then. */
 const CLEAN_AFTER_MS = 2000;
-/** How long that waits for readers; writes wait meanwhile. */
+/** How long emptying the log waits for readers. Writes wait meanwhile. */
 const CLEAN_BUSY_MS = 50;
 
 // https://sqlite.org/rescode.html, primary codes
@@ -32,14 +32,14 @@ const SQLITE_FULL = 13;
 interface Prepared {
   statement: StatementSync;
   hasRows: boolean;
-  /** The only way to get rows from a statement that changes rows. */
+  /** Set if the statement returns rows that it changes. */
   changesIfRows: boolean;
 }
 
-/** A write failed (`cause`) after changing rows: its transaction has to be rolled back. */
+/** A write failed (`cause`) after changing rows, so its transaction has to be rolled back. */
 class Tainted extends Error {}
 
-/** Cache for database pages: a message to a large group changes a page of the events of each member. */
+/** Cache for database pages. A message to a large group changes a page of events for each member. */
 const CACHE_KIB = 8 * 1024;
 
 const { path, busyTimeoutMs } = workerData as WriterData;
@@ -47,19 +47,19 @@ const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
 // Set explicitly: some builds of SQLite fall back to NORMAL in WAL mode, which loses commits on a power cut.
 db.exec("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
 db.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
-// Otherwise a statement with many rows copies each page that it changes into a file, to be able to undo itself.
+// Otherwise a statement with many rows copies each page that it changes to a file, so that it can be undone.
 db.exec("PRAGMA temp_store = MEMORY");
-// Deleted data is overwritten, also small files.
+// Overwrite deleted data, including small files.
 db.exec("PRAGMA secure_delete = ON");
 const statements = new Map<string, Prepared>();
 
 let uncopied = 0;
 let cleaning: NodeJS.Timeout | undefined;
 
-parentPort!.on("message", (asked: Ask[] | "close") => {
-  if (asked !== "close") {
-    parentPort!.postMessage(commit(asked));
-    uncopied += asked.length;
+parentPort!.on("message", (writes: Ask[] | "close") => {
+  if (writes !== "close") {
+    parentPort!.postMessage(commit(writes));
+    uncopied += writes.length;
     if (uncopied >= WRITES_PER_CHECKPOINT) checkpoint("PASSIVE");
     cleaning ??= setTimeout(clean, CLEAN_AFTER_MS);
     return;
@@ -79,7 +79,7 @@ function clean(): void {
   db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
 }
 
-/** Returns false if another process prevented it. */
+/** Runs a checkpoint. Returns false if another process prevented it. */
 function checkpoint(mode: "PASSIVE" | "TRUNCATE"): boolean {
   uncopied = 0;
   try {
@@ -93,33 +93,33 @@ function checkpoint(mode: "PASSIVE" | "TRUNCATE"): boolean {
 }
 
 /**
- * Commits all waiting writes in one transaction with one sync. A write that fails fails alone. If one meets damage in the index
- * of the search, all are done again on an empty one: otherwise no message could be deleted.
+ * Commits all waiting writes in one transaction with one sync. A failing write does not affect the others. If one finds the search
+ * index damaged, empties the index and repeats all writes: otherwise no message could be deleted.
  */
-function commit(asked: Ask[], isRepaired = false): BatchResult {
+function commit(writes: Ask[], isRepaired = false): BatchResult {
   try {
     try {
-      return { outcomes: transaction(asked, runBare) };
+      return { outcomes: transaction(writes, runBare) };
     } catch (error) {
       if (!(error instanceof Tainted)) throw error;
-      return { outcomes: transaction(asked, runInSavepoint) };
+      return { outcomes: transaction(writes, runInSavepoint) };
     }
   } catch (error) {
     if (isDamagedIndex(error) && !isRepaired) {
       const repair = commit([{ name: "rebuildIndex", input: undefined }], true);
-      if ("result" in repair.outcomes[0]!) return { ...commit(asked, true), damagedIndex: toFailure(error) };
+      if ("result" in repair.outcomes[0]!) return { ...commit(writes, true), damagedIndex: toFailure(error) };
     }
     const failure = toFailure(engineError(error));
-    const answer: BatchResult = { outcomes: asked.map(() => ({ failure })) };
+    const answer: BatchResult = { outcomes: writes.map(() => ({ failure })) };
     if (primaryCode(error) === SQLITE_IOERR || db.isTransaction) answer.damage = toFailure(error);
     return answer;
   }
 }
 
-function transaction(asked: Ask[], runOne: (ask: Ask) => Outcome): Outcome[] {
+function transaction(writes: Ask[], runOne: (ask: Ask) => Outcome): Outcome[] {
   run("BEGIN IMMEDIATE");
   try {
-    const outcomes = asked.map(runOne);
+    const outcomes = writes.map(runOne);
     run("COMMIT");
     return outcomes;
   } catch (error) {
@@ -129,7 +129,7 @@ function transaction(asked: Ask[], runOne: (ask: Ask) => Outcome): Outcome[] {
   }
 }
 
-/** Savepoints cost as much as the rows of a small write, and usually a write fails before it changes anything. */
+/** Runs a write without a savepoint: it costs as much as a small write, and most failing writes have changed nothing. */
 function runBare({ name, input }: Ask): Outcome {
   let changed = false;
   function rowsOf({ sql, params }: Statement): unknown[] {
@@ -148,7 +148,7 @@ function runBare({ name, input }: Ask): Outcome {
     while (!step.done) step = steps.next(step.value.map(rowsOf));
     return { result: step.value };
   } catch (error) {
-    // Some errors, such as a full disk, end the whole transaction: then nothing of it is kept.
+    // Some errors, such as a full disk, roll the whole transaction back.
     if (!db.isTransaction || primaryCode(error) === SQLITE_IOERR || isDamagedIndex(error)) throw error;
     if (changed) throw new Tainted("", { cause: error });
     return { failure: toFailure(engineError(error)) };

@@ -3,8 +3,8 @@ import { all, batch, eraseSome, type Write, write } from "../../write.ts";
 import { audience } from "../visibility/visibility.ts";
 
 /**
- * Events of resources, published to the users who see them. A change has an event for "one" user, or for "each" user who
- * sees it, and then these differ only in their recipients. To "all", what it is about looks the same, too: a group shows
+ * Types of events, and their recipients. A change has an event for "one" user, or for "each" user who sees it; those events
+ * differ only in their recipients. For "all", the resource also looks the same to each of them, unlike a group, which shows
  * each member their own role.
  */
 const RECIPIENTS = {
@@ -37,7 +37,7 @@ export function isShared(type: string): boolean {
   return isSameForAll(type) || RECIPIENTS[type as ResourceEvent] === "each";
 }
 
-/** Reports whether an event of this type looks the same to everyone who sees what it is about. */
+/** Reports whether the resource of an event of this type looks the same to everybody who sees it. */
 export function isSameForAll(type: string): boolean {
   return RECIPIENTS[type as ResourceEvent] === "all";
 }
@@ -67,8 +67,8 @@ export function publishReferenceTo(
 }
 
 /**
- * Part of other writes: publishes an event to everybody who sees the message. It refers to the message or to one of its
- * attachments by the id, so that nothing of a deleted one remains in the events.
+ * Part of other writes: publishes an event to everybody who sees the message. It refers to the message or one of its
+ * attachments by id, so that events contain nothing of a deleted one.
  */
 export function publishReference(
   type: ResourceEvent,
@@ -82,7 +82,7 @@ export function publishReference(
     ${audience(conversationId, sql`${messageId}`)}`;
 }
 
-/** Part of other writes: alerts those of the users who see the message, because an edit mentions them. */
+/** Part of other writes: alerts the users whom an edit mentions, if they see the message. */
 export function publishMention(
   at: number,
   conversationId: string,
@@ -105,17 +105,17 @@ export function publishToMembers(
     FROM members s WHERE s.conversation_id = ${conversationId}`;
 }
 
-/** The payload of an event about a group, which belongs to no conversation for somebody who is invited. */
+/** Returns the payload of an event about a group. For an invited user it belongs to no conversation. */
 export function toGroupReference(id: string, conversationId: string | null = null): string {
   return JSON.stringify({ id, conversation_id: conversationId });
 }
 
-/** The payload of an event about a member of a group. */
+/** Returns the payload of an event about a member of a group. */
 export function toMemberReference(id: string, groupId: string): string {
   return JSON.stringify({ id, group_id: groupId });
 }
 
-/** The payload of an event without what its recipient does not see any more, or must not be sent. */
+/** Returns the payload with only ids, for a recipient who no longer sees the resource, or must not get it. */
 export function toReference(id: string, conversationId: string): string {
   return JSON.stringify({ id, conversation_id: conversationId });
 }
@@ -124,7 +124,7 @@ export interface EventRow {
   recipient_id: string;
   number: number;
   type: string;
-  /** Empty if it belongs to none. */
+  /** Empty if the event belongs to no conversation. */
   conversation_id: string;
   created_at: number;
   /** JSON text. */
@@ -136,9 +136,9 @@ interface EventWalk {
   recipientId: string;
   cursor: number;
   newer: boolean;
-  /** The last number of the walk. */
+  /** The last number to return. */
   until: number;
-  /** Events before the first one of this time (milliseconds) or later are erased, or will be soon. */
+  /** Events before the first one from this time (milliseconds) on are erased, or will be soon. */
   since: number;
   limit: number;
   /** Null means all. */
@@ -150,7 +150,7 @@ export function listEvents(db: Reader, walk: EventWalk): Promise<EventRow[]> {
   return db.all(eventsQuery(walk));
 }
 
-// By number, not by time: the clock may have been set back, and between two kept events none may be missing.
+// Compare numbers, not times: the clock may have been set back, and kept events must not have gaps.
 function findFirstKept(recipientId: string, since: number): Statement<{ number: number }> {
   return sql`SELECT number FROM events
     WHERE recipient_id = ${recipientId} AND created_at >= ${since} AND payload <> '' ORDER BY number LIMIT 1`;
@@ -200,7 +200,7 @@ export interface PositionedEvent extends EventRow {
 }
 
 /** Returns events of all recipients after this position, ordered by position. */
-export function eventsBehind(db: Reader, position: number, limit: number): Promise<PositionedEvent[]> {
+export function eventsAfter(db: Reader, position: number, limit: number): Promise<PositionedEvent[]> {
   return db.all(
     sql`SELECT position, recipient_id, number, type, conversation_id, created_at, payload FROM events
       WHERE position > ${position} ORDER BY position LIMIT ${limit} + 0`,
@@ -210,8 +210,8 @@ export function eventsBehind(db: Reader, position: number, limit: number): Promi
 type Published = Omit<EventRow, "number">;
 
 /**
- * Groups successive events by the change that published them. The last change may have more events if `rows` are as many as
- * were asked for: then `rest` has its events, or the result is undefined if there is no other change.
+ * Groups successive events by the change that published them. If there are as many `rows` as requested, the last change may have
+ * more events: then its events are in `rest`, or the result is undefined if there is no other change.
  */
 export function groupByChange<R extends Published>(
   rows: readonly R[],
@@ -221,7 +221,7 @@ export function groupByChange<R extends Published>(
   const recipients = new Set<string>();
   for (const row of rows) {
     const change = changes.at(-1);
-    // A change has one event for each of its recipients: a second one is of the next change.
+    // A change has one event per recipient, so a second one for the same recipient belongs to the next change.
     if (change && isSameChange(change[0]!, row) && !recipients.has(row.recipient_id)) change.push(row);
     else {
       changes.push([row]);
@@ -238,7 +238,7 @@ function isSameChange(a: Published, b: Published): boolean {
   return isShared(a.type) && names.every((name) => a[name] === b[name]);
 }
 
-/** Returns the recipients of events at these positions, less users who are being erased. */
+/** Returns the recipients of events at these positions, without users who are being erased. */
 export async function listRecipients(db: Reader, first: number, last: number): Promise<string[]> {
   const rows = await db.all<{ recipient_id: string }>(
     sql`SELECT recipient_id FROM events WHERE position >= ${first} AND position <= ${last}
@@ -256,32 +256,32 @@ interface Unnumbered extends Published {
   id: number;
 }
 
-/** Returns events without a number, whole changes, at most `limit` if no single change has more. */
+/** Returns events without a number, as whole changes: at most `limit`, unless a single change has more. */
 function* listUnnumbered(limit: number): Write<Unnumbered[]> {
-  for (let asked = limit + 1; ; asked *= 2) {
+  for (let size = limit + 1; ; size *= 2) {
     const rows = yield* all<Unnumbered>(
       sql`SELECT transaction_id, id, recipient_id, type, conversation_id, created_at, payload FROM outbox
-        ORDER BY transaction_id, id LIMIT ${asked} + 0`,
+        ORDER BY transaction_id, id LIMIT ${size} + 0`,
     );
-    const grouped = groupByChange(rows, asked);
+    const grouped = groupByChange(rows, size);
     if (grouped) return grouped.changes.flat();
   }
 }
 
 /**
- * Numbers committed events, in the order of their transactions, and returns how many. Events of a transaction that began
- * after another had ended come after that one's; those of a change are together. Events of erased recipients are dropped
- * here, because an eraser would have to scan the outbox and so would conflict with every write.
+ * Numbers committed events, in the order of their transactions, and returns how many. If a transaction began after another had
+ * ended, its events come later; the events of a change stay together. Events of erased recipients are dropped here, because
+ * the eraser would have to scan the outbox, and so conflict with every write.
  */
 const numberEvents = write({ publishesEvents: true }, function* (input: { limit: number }): Write<number> {
   const rows = yield* listUnnumbered(input.limit);
   if (rows.length === 0) return 0;
   const [first, last] = [rows[0]!, rows.at(-1)!];
-  // Just these rows: a serializable transaction sees one state throughout.
+  // Exactly these rows, because a serializable transaction sees the same state throughout.
   const those = sql`(transaction_id, id) >= (${first.transaction_id}, ${first.id})
       AND (transaction_id, id) <= (${last.transaction_id}, ${last.id})`;
   const count = rows.length;
-  // Of each user the last number, looked up by itself: a join may read all users, and so conflict with new ones.
+  // Look up each user's last number separately: a join may read all users, and so conflict with new ones.
   const lastNumber = sql`(SELECT COALESCE((SELECT MAX(e.number) FROM events e WHERE e.recipient_id = u.id), 0)
       FROM users u WHERE u.id = recipients.recipient_id)`;
   yield* batch([
@@ -325,8 +325,8 @@ export function oldestEvents(
 }
 
 /**
- * Erases the recipient's events up to the first that is not older, at most `limit`, and returns how many rows. The last
- * one stays without its payload, because numbering continues from it.
+ * Erases the recipient's events up to the first that is not older, at most `limit`, and returns the number of rows. The
+ * last event stays without its payload, because numbering continues from it.
  */
 function* forgetEvents(input: { recipientId: string; before: number; limit: number }): Write<number> {
   const { recipientId, before, limit } = input;
@@ -348,8 +348,8 @@ function* forgetEvents(input: { recipientId: string; before: number; limit: numb
 }
 
 /**
- * Part of a move: if the last events were erased with their recipient, adds a placeholder row, so that positions
- * continue after all that webhooks were handed.
+ * Part of a move: if the last events were erased with their recipient, adds a placeholder row, so that positions continue
+ * after those of all events that webhooks got.
  */
 export function keepPosition(): Statement {
   return sql`INSERT INTO events (position, recipient_id, number, type, conversation_id, created_at, payload)

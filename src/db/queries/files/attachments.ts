@@ -32,12 +32,12 @@ const ATTACHMENT = columns({
   crc32: sql<number | null>`a.crc32`,
   created_at: sql<number>`a.created_at`,
   version: sql<number>`a.version`,
-  /** 1 if the file was to be scanned for viruses, and passed without. */
+  /** 1 if the file was accepted although it could not be scanned for viruses. */
   unscanned: sql<number>`a.unscanned`,
 });
 export type AttachmentRow = RowOf<typeof ATTACHMENT>;
 
-/** An attachment is seen by those who see its message. */
+/** Selects attachments that the user sees: those of messages that the user sees. */
 function findSeen(userId: string): Statement<AttachmentRow> {
   return sql`SELECT ${ATTACHMENT} FROM attachments a
     JOIN members s ON s.conversation_id = a.conversation_id AND s.user_id = ${userId} WHERE ${SEES}`;
@@ -63,8 +63,8 @@ export function findAttachments(
 }
 
 /**
- * Returns the attachments of messages of these conversations that the reader sees, or with null all of them, in the order of
- * their ids. The messages were read before: since then one may have been withdrawn from the reader and changed.
+ * Returns the attachments of messages of these conversations that the reader sees, or all of them for null, ordered by id. The
+ * messages were read earlier, so the reader may no longer see one of them, and it may have changed.
  */
 export function attachmentsOfMessages(
   db: Reader,
@@ -72,7 +72,7 @@ export function attachmentsOfMessages(
   conversationIds: readonly string[],
   messageIds: readonly string[],
 ): Promise<AttachmentRow[]> {
-  // A scalar of the attachment alone, so that a planner looks for the attachments first.
+  // A scalar that depends only on the attachment, so that a planner looks up the attachments first.
   const isSeen = sql`AND (SELECT s.user_id FROM members s
     WHERE s.conversation_id = a.conversation_id AND s.user_id = ${readerId} AND ${SEES}) IS NOT NULL`;
   return db.all(
@@ -82,13 +82,16 @@ export function attachmentsOfMessages(
   );
 }
 
-// A message is seen by a member, unless departures are still being erased: only then its readers are looked for.
+// A message has a member who sees it, unless users or departures are being erased. Only then are its readers looked up.
 const IS_SEEN = sql`(NOT EXISTS (SELECT 1 FROM erasing)
     AND NOT EXISTS (SELECT 1 FROM departing WHERE conversation_id = a.conversation_id)
   OR EXISTS (SELECT 1 FROM members s JOIN users u ON u.id = s.user_id
     WHERE s.conversation_id = a.conversation_id AND ${SEES}))`;
 
-/** Finds an attachment by a link of this user, whose signature is the permission. A deleted user stays a member until these rows are erased. */
+/**
+ * Finds an attachment by a link of this user. The signature of the link is the permission. A deleted user stays a member until
+ * these rows are erased.
+ */
 export function findLinkedAttachment(
   db: QuickReader,
   userId: string,
@@ -113,14 +116,14 @@ export function listAttachments(
   return db.all(attachmentsQuery(userId, conversationId, page));
 }
 
-/** Grants are the index of this list; who sees a file is decided by its message. */
+/** Selects attachments. Grants are only the index of this list: the message of a file decides who sees it. */
 export function attachmentsQuery(
   userId: string,
   conversationId: string | undefined,
   page: Page,
 ): Statement<AttachmentRow> {
   const { range, order } = walkGrants(userId, conversationId, page);
-  // A scalar of the grant alone, so that a planner walks through the grants in their order.
+  // A scalar that depends only on the grant, so that a planner walks through the grants in their order.
   return sql`SELECT ${ATTACHMENT} FROM grants g JOIN attachments a ON a.id = g.attachment_id
     WHERE ${range}
       AND (SELECT s.user_id FROM attachments f JOIN members s ON s.conversation_id = f.conversation_id
@@ -142,7 +145,7 @@ export interface GrantedName {
   filename: string | null;
 }
 
-/** Returns the names of granted files in the order of the list, at most `limit`. Not all of them are seen. */
+/** Returns the names of granted files in the order of the list, at most `limit`. The user may not see all of them. */
 export function listGrantedNames(
   db: Reader,
   userId: string,
@@ -162,7 +165,7 @@ export function grantedNamesQuery(
     FROM grants g WHERE ${range} ORDER BY ${order} LIMIT ${page.limit} + 0`;
 }
 
-/** The target of an upload: a conversation, an own message, or with neither the user's notes to self. */
+/** The target of an upload: a conversation, a message of the user or, with neither, the user's notes to self. */
 export interface Target {
   conversationId?: string | undefined;
   messageId?: string | undefined;
@@ -171,13 +174,13 @@ export interface Target {
 export interface CreateAttachment {
   file: NewFile;
   target: Target;
-  /** The id of the new message, if the target names none and the conversation has no later one. */
+  /** The id of the new message, if the target names no message and the conversation has no later one. */
   newMessageId: string;
   /** Milliseconds. */
   now: number;
 }
 
-/** The columns that are shown of an attachment. */
+/** The columns of an attachment that are shown. */
 export type ShownAttachment = Omit<
   AttachmentRow,
   "uploader_id" | "sha256" | "blob_key" | "crc32" | "unscanned"
@@ -201,7 +204,7 @@ export const createAttachment = write(
   },
 );
 
-/** Returns the message that a file is sent as, for a target that names no message. */
+/** Returns the message that carries a file whose target names no message. */
 export function toFileMessage({ file, target, newMessageId, now }: CreateAttachment): SendMessage {
   return {
     newId: newMessageId,
@@ -230,7 +233,7 @@ function* addToMessage(file: NewFile, messageId: string, now: number): Write<voi
     const detail = `This message has ${MAX_FILES} files. Send the file in another message.`;
     throw new ParleyError("count_limit_reached", detail, { param: "message_id" });
   }
-  // Before the file: members who have blocked the uploader since are not to receive it.
+  // Before the file is added: members who have blocked the uploader since must not receive it.
   yield* addFile(file, message.conversation_id, messageId, now, [
     sql`UPDATE messages SET has_files = 1 WHERE id = ${messageId}`,
     ...(yield* publishChange(message, now)),
@@ -273,7 +276,7 @@ const renameAttachment = write(
 
 interface DeleteAttachment {
   userId: string;
-  /** Whether the user may delete attachments of others, also those that the user does not see. */
+  /** Whether the user may delete attachments of other users, even those that the user does not see. */
   asAdmin?: boolean;
   id: string;
   deletedAt: number;
@@ -282,7 +285,7 @@ interface DeleteAttachment {
 }
 
 /**
- * Deletes the attachment for everyone, and its message if nothing else is in it; a tombstone stays until the bytes are
+ * Deletes the attachment for everybody, and its message if that is otherwise empty. A tombstone stays until the bytes are
  * erased. Throws what `renameAttachment` throws.
  */
 const deleteAttachment = write(
@@ -296,7 +299,7 @@ const deleteAttachment = write(
 /** Part of other writes. */
 export function* eraseAttachment(attachment: StoredAttachment, now: number, entry: NewEntry): Write<void> {
   const { id, conversation_id, message_id, body_id, has_reactions } = attachment;
-  // Without a body, if the message is erased.
+  // If the message is erased, it has no body.
   const message = { id: message_id, conversation_id, body_id, text: null, has_reactions };
   const others = yield* get(
     sql`SELECT id FROM attachments WHERE conversation_id = ${conversation_id} AND message_id = ${message_id}
@@ -315,13 +318,13 @@ export function* eraseAttachment(attachment: StoredAttachment, now: number, entr
 
 interface StoredAttachment extends AttachmentRow {
   conversation_id: string;
-  /** Of the message, as is `has_reactions`. */
+  /** The message's, as is `has_reactions`. */
   body_id: number | null;
   has_reactions: number;
 }
 
 interface OwnAttachment extends StoredAttachment {
-  /** Of the uploader. */
+  /** The uploader's. */
   username_key: string;
 }
 

@@ -1,7 +1,7 @@
 import { list, padded, type Reader, sql } from "../../sql.ts";
 import { run, type Write } from "../../write.ts";
 
-/** What is known of an attachment that is a picture. */
+/** The picture data of an attachment. */
 export interface PictureRow {
   id: string;
   /** Pixels, as is `height`. */
@@ -21,7 +21,7 @@ export async function findPictures(db: Reader, ids: readonly string[]): Promise<
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Returns those of the ids that attachments have. */
+/** Returns the ids that belong to existing attachments. */
 export async function existingAttachments(db: Reader, ids: readonly string[]): Promise<Set<string>> {
   const rows = await db.all(
     sql<{ id: string }>`SELECT id FROM attachments WHERE id IN (${list(padded(ids))})`,
@@ -35,7 +35,7 @@ interface Placeholder {
   placeholder: string;
 }
 
-/** Sets the placeholder of a picture that has none. It is no change of the resource, so the version stays. */
+/** Sets the placeholder of a picture that has none. This does not change the resource, so the version stays. */
 function* setPlaceholder({ id, placeholder }: Placeholder): Write<void> {
   yield* run(
     sql`UPDATE attachments SET placeholder = ${placeholder} WHERE id = ${id} AND placeholder IS NULL`,

@@ -4,17 +4,17 @@ import { run, type Write, write } from "../../write.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { eraseAttachment, getAnyAttachment } from "./attachments.ts";
 
-// What scans for viruses change.
+// Writes that record results of virus scans.
 
 interface RefusedFile {
   entry: NewEntry;
   /** The id that the attachment would have had. */
   attachmentId: string;
-  /** `found` is the scanner's name of what it found, here and below. */
+  /** `found` is the scanner's name for what it found, here and below. */
   details: { found: string; filename: string; sha256: string };
 }
 
-/** Records that nothing of a file was stored. */
+/** Records that a file was refused and not stored. */
 function* recordRefusedFile({ entry, attachmentId, details }: RefusedFile): Write<void> {
   yield* run(recordEntry(entry, "attachment.refused", attachmentId, details));
 }
@@ -25,7 +25,7 @@ interface Withdrawal {
   entry: NewEntry;
 }
 
-/** Deletes an attachment for everyone, as its uploader would. Throws `attachment_not_found`. */
+/** Deletes an attachment for everybody, as its uploader could. Throws `attachment_not_found`. */
 const withdrawAttachment = write(
   { publishesEvents: true },
   function* ({ id, found, entry }: Withdrawal): Write<void> {
@@ -35,14 +35,14 @@ const withdrawAttachment = write(
   },
 );
 
-/** Reports whether the file was to be scanned, and passed without. */
+/** Reports whether the file was accepted without a scan. */
 export async function isUnscanned(db: Reader, id: string): Promise<boolean> {
   return (
     (await db.get(sql`SELECT 1 AS one FROM attachments WHERE id = ${id} AND unscanned = 1`)) !== undefined
   );
 }
 
-/** Removes the mark of a file in which a later scan found nothing. */
+/** Removes the mark from a file in which a later scan found nothing. */
 function* clearUnscanned({ id }: { id: string }): Write<void> {
   yield* run(
     sql`UPDATE attachments SET unscanned = 0, version = version + 1 WHERE id = ${id} AND unscanned = 1`,

@@ -17,23 +17,23 @@ import { type CreateAttachment, createAttachment } from "./attachments.ts";
 export interface UploadRow {
   id: string;
   user_id: string;
-  /** Null once the upload is complete, as are type and target: the attachment has them. */
+  /** Null once the upload is complete, as are type and target: then the attachment has them. */
   filename: string | null;
   declared_type: string | null;
   conversation_id: string | null;
   message_id: string | null;
-  /** Null: not known yet. */
+  /** Null if not known yet. */
   length: number | null;
-  /** The bytes that are durable. */
+  /** The number of durable bytes. */
   received: number;
   blob_key: string;
-  /** What the store needs to continue the blob. */
+  /** The state with which the store continues the blob. */
   parts: string | null;
   /** The blob with the bytes after the last part. */
   tail_key: string | null;
-  /** Changes when another process continues the upload: what an earlier one still writes is refused. */
+  /** Changes when another process continues the upload, so that later writes of the earlier process are refused. */
   holder: string;
-  /** Null: the upload is unfinished. */
+  /** Null if the upload is unfinished. */
   attachment_id: string | null;
   created_at: number;
   expires_at: number;
@@ -70,7 +70,7 @@ interface CreateUpload {
   row: UploadRow;
   /** How many unfinished uploads the user may have. */
   limit: number;
-  /** Bytes; 0: no quota. */
+  /** In bytes; 0 means no quota. */
   quota: number;
 }
 
@@ -87,7 +87,7 @@ const createUpload = write(
       sql<{ count: number }>`SELECT COUNT(*) AS count FROM uploads
         WHERE user_id = ${userId} AND attachment_id IS NULL`,
     ]);
-    // Deleted after the token was checked.
+    // The user was deleted after the token was checked.
     if (user.length === 0) throw new ParleyError("invalid_token");
     const { count } = counted!;
     if (count >= limit) {
@@ -121,8 +121,8 @@ interface ReserveForUpload extends Omit<Reservation, "id" | "userId"> {
 }
 
 /**
- * Does what `reserveStorage` does, for as long as the row is there. Throws `upload_not_found` if another process continues
- * the upload, or it is gone: nothing would ever drop the reservation.
+ * Does the same as `reserveStorage`, for as long as the row exists. Throws `upload_not_found` if another process continues the
+ * upload, or it is gone: then nothing would ever drop the reservation.
  */
 const reserveForUpload = write(
   { serializeBy: ({ row }) => row.user_id },
@@ -134,11 +134,11 @@ const reserveForUpload = write(
 );
 
 interface TakeUpload {
-  /** The upload before this. */
+  /** The upload before this write. */
   row: UploadRow;
   newHolder: string;
   newBlobKey: string;
-  /** How long the holder so far may still write to another blob key: until then it has an intent. */
+  /** How long the previous holder may still write to its blob key, if that changes. The key has an intent until then. */
   until: number;
 }
 
@@ -152,12 +152,12 @@ function* takeUpload({ row, newHolder, newBlobKey, until }: TakeUpload): Write<b
 }
 
 interface AdvanceUpload {
-  /** The upload before this. */
+  /** The upload before this write. */
   row: UploadRow;
   received: number;
   length: number | null;
   parts: string | null;
-  /** A new tail, which has an intent of its own, or the old one. */
+  /** A new tail, which has an intent, or the old one. */
   tailKey: string | null;
   now: number;
   expiresAt: number;
@@ -167,14 +167,14 @@ interface AdvanceUpload {
 function* advanceUpload(input: AdvanceUpload): Write<boolean> {
   const { row, tailKey, now } = input;
   const isNewTail = tailKey !== row.tail_key;
-  // An expired intent is a tombstone by now: the bytes are erased.
+  // An expired intent has become a tombstone, and the bytes are erased.
   if (isNewTail && tailKey !== null && !(yield* get(settleIntent(tailKey)))) return false;
   const advanced = yield* get(
     sql`UPDATE uploads SET received = ${input.received}, length = ${input.length}, parts = ${input.parts},
       tail_key = ${tailKey}, expires_at = ${input.expiresAt} WHERE ${held(row)} RETURNING id`,
   );
   if (!advanced) {
-    // Nothing else knows the new tail.
+    // Nothing else refers to the new tail.
     if (isNewTail && tailKey !== null) yield* run(createTombstone(tailKey, now));
     return false;
   }
@@ -210,11 +210,11 @@ interface DeleteUpload {
   userId: string;
   id: string;
   now: number;
-  /** How long another process may still write to the blob: until then it has an intent. Null: no other does. */
+  /** How long another process may still write to the blob, which has an intent until then; null if none does. */
   until: number | null;
 }
 
-/** Returns false if the user has no such upload. The attachment of a finished one stays. */
+/** Deletes an upload. The attachment of a finished one stays. Returns false if the user does not have this upload. */
 function* deleteUpload({ userId, id, now, until }: DeleteUpload): Write<boolean> {
   const row = yield* get<UploadRow>(
     sql`SELECT ${COLUMNS} FROM uploads WHERE id = ${id} AND user_id = ${userId}`,

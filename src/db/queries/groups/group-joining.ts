@@ -13,9 +13,9 @@ import { type GroupSeat, groupSeat, seatStatements } from "./groups.ts";
 interface JoinGroup {
   groupId: string;
   userId: string;
-  /** The id of the message that says so, unless the conversation has a later one already. */
+  /** The id of the system message about it, unless the conversation already has a later one. */
   messageId: string;
-  /** How many rows are looked at or written at once. */
+  /** How many rows to look at or write at once. */
   limit: number;
   entry: NewEntry;
 }
@@ -24,15 +24,15 @@ interface PrepareJoin {
   groupId: string;
   userId: string;
   now: number;
-  /** The id of the first message about an erased user who leaves. */
+  /** The id of the first system message about an erased user who leaves. */
   messageId: string;
-  /** How many rows are looked at, written or erased at once. */
+  /** How many rows to look at, write or erase at once. */
   limit: number;
 }
 
 /**
- * Takes one step before joining: erases what nobody sees any more, and withholds what users have sent whom the new member has
- * blocked. Returns true if `joinGroup` can do the rest at once. Throws `group_not_found`.
+ * Takes one step before joining: erases messages that nobody sees any longer, and withholds messages of users whom the new member
+ * has blocked. Returns true if `joinGroup` can do the rest at once. Throws `group_not_found`.
  */
 const prepareJoin = write(
   { publishesEvents: true, serializeBy: ({ groupId }: PrepareJoin) => groupId },
@@ -48,8 +48,8 @@ const prepareJoin = write(
 );
 
 /**
- * Accepts the invitation that the user sees; for a member nothing changes. Throws `group_not_found`, and `unavailable` if
- * `prepareJoin` has more to do again.
+ * Accepts the invitation that the user sees. For a member nothing changes. Throws `group_not_found`, and `unavailable` if
+ * `prepareJoin` meanwhile has more to do.
  */
 const joinGroup = write(
   { publishesEvents: true, serializeBy: ({ groupId }: JoinGroup) => groupId },
@@ -96,11 +96,11 @@ interface Joined {
   last_id: string;
   /** Changes whenever the user blocks or unblocks somebody. */
   blocks: string;
-  /** Whether the new member sees what was sent before. */
+  /** Whether the new member sees earlier messages. */
   seesAll: boolean;
-  /** Whether some of that is no longer seen by anybody, and not erased yet. */
+  /** Whether nobody sees some of these any longer, and they are not erased yet. */
   mustErase: boolean;
-  /** Whether blocked users may have sent some of that. */
+  /** Whether blocked users may have sent some of these. */
   mayWithhold: boolean;
 }
 
@@ -109,7 +109,7 @@ function* getJoined(groupId: string, userId: string): Write<Joined> {
   const invitation = yield* get(seenInvitation(userId, groupId));
   const group = invitation && (yield* get(findGroup(groupId, userId)));
   if (!group) throw new ParleyError("group_not_found");
-  // Who comes back sees nothing of before.
+  // A user who joins again sees no earlier messages.
   const seesAll = group.history === "all" && group.departed === 0;
   const blocks = `${group.blocked} ${group.last_blocked}`;
   return {
@@ -128,10 +128,10 @@ interface FoundGroup {
   last_id: string;
   /** 1 if the user has been a member before, otherwise 0. */
   departed: number;
-  /** How many names the user has blocked, and when the last one; null if none. */
+  /** How many names the user has blocked, and when the last one was; null if there are none. */
   blocked: number;
   last_blocked: number | null;
-  /** 1 if somebody who has left, or was erased, has left rows to erase behind, otherwise 0. */
+  /** 1 if rows of a user who has left or was erased are still to be erased, otherwise 0. */
   has_remains: number;
 }
 
@@ -152,7 +152,7 @@ function erasedMembers(conversationId: Statement): Statement {
   return sql`FROM erasing e JOIN members s ON s.user_id = e.user_id AND s.conversation_id = ${conversationId}`;
 }
 
-/** Continues what the eraser has begun: a new member would see the rest. */
+/** Continues the eraser's work, because a new member would see the rest. */
 function* eraseRemains(
   conversationId: string,
   { now, messageId, limit }: Pick<PrepareJoin, "now" | "messageId" | "limit">,
@@ -171,8 +171,8 @@ interface Looked {
 }
 
 /**
- * Looks at the next messages and withholds those of blocked users. Begins anew if the user has blocked or unblocked somebody
- * meanwhile. Returns true once all messages were looked at.
+ * Looks at the next messages and withholds those of blocked users. Starts again if the user has meanwhile blocked or unblocked
+ * somebody. Returns true when all messages have been looked at.
  */
 function* withholdBlocked(
   { conversation_id: conversationId, blocks }: Joined,
@@ -211,7 +211,7 @@ function* withholdBlocked(
   return looked.length < limit;
 }
 
-/** Returns the first and the last of successive messages of blocked users. `open`: where a run begins that they may go on with. */
+/** Returns the first and last message of each run of messages of blocked users. `open` is the start of a run to extend. */
 function toRuns(looked: readonly Looked[], open: string | undefined): [from: string, to: string][] {
   const runs: [string, string][] = [];
   let from = open;

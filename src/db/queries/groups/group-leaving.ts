@@ -12,9 +12,9 @@ import { changeRole, findHeir } from "./group-roles.ts";
 import { type GroupSeat, groupSeat } from "./groups.ts";
 
 interface Leaving {
-  /** Of a user who is being erased: the name that it had, in the form of `usernameKey`. */
+  /** The former name of a user who is being erased, in the form of `usernameKey`. */
   erasedKey?: string;
-  /** The id of the first message about it. */
+  /** The id of the first system message about it. */
   messageId: string;
   now: number;
   /** How many rows are erased at once; the eraser does the rest. */
@@ -33,7 +33,7 @@ const leaveGroup = write(
   { publishesEvents: true, serializeBy: ({ groupId }) => groupId },
   function* ({ groupId, userId, expected, entry, ...leaving }: LeaveGroup): Write<void> {
     const seat = yield* get(groupSeat(groupId, userId));
-    // The same steps whether the group is not there or not the user's.
+    // The steps are the same for a missing group and for one of other users.
     if (!seat && !(yield* get(seenInvitation(userId, groupId)))) throw new ParleyError("group_not_found");
     const group = yield* get<{ version: number }>(sql`SELECT version FROM groups WHERE id = ${groupId}`);
     checkVersion(expected, group!.version);
@@ -44,8 +44,8 @@ const leaveGroup = write(
 );
 
 /**
- * Part of other writes: ends a membership. If no admin stays, whoever has been a member for longest is one; if nobody stays,
- * the group ends. Returns how many rows were erased.
+ * Part of other writes: ends a membership. If no admin stays, the longest-standing member becomes admin. If nobody stays, the
+ * group ends. Returns the number of erased rows.
  */
 export function* leave(
   seat: GroupSeat,
@@ -80,7 +80,7 @@ export function* leave(
   const gone = JSON.stringify({ id: member_id, group_id: groupId, user_id: userId });
   const after = heir
     ? [
-        // Nobody comes back as an erased user.
+        // An erased user cannot join again.
         ...(erasedKey !== undefined ? [] : [noteDeparture(conversationId, userId)]),
         ...(yield* systemMessage(conversationId, ids.next(), message, now)),
         publishToMembers("member.deleted", now, conversationId, gone),
@@ -91,11 +91,11 @@ export function* leave(
   return erased;
 }
 
-/** Erases what is kept of a group beside its conversation. */
+/** Erases the rows of a group besides those of its conversation. */
 function endGroup(groupId: string, conversationId: string): Statement[] {
   return [
     sql`DELETE FROM groups WHERE id = ${groupId}`,
-    // What was withheld from somebody who was about to join is erased like what a member leaves behind.
+    // Runs withheld from users who were about to join are erased like the rows of a member who leaves.
     sql`INSERT INTO departing (conversation_id, user_id, until_id, after_id)
       SELECT p.conversation_id, p.user_id, c.last_id, '' FROM preparing p JOIN conversations c ON c.id = p.conversation_id
       WHERE p.conversation_id = ${conversationId} ON CONFLICT (conversation_id, user_id) DO NOTHING`,
@@ -103,7 +103,7 @@ function endGroup(groupId: string, conversationId: string): Statement[] {
   ];
 }
 
-/** The row of the group, the member's own and those about it. */
+/** The rows of the group, of the member, and about the member. */
 const ROWS_OF_A_GROUP = 8;
 
 /** Part of erasing a user: leaves groups. Returns how many rows were erased; fewer than `limit` means that none are left. */
@@ -123,7 +123,7 @@ export function* leaveGroups(
     if (left <= 0) break;
     left -= yield* leave(seat, userId, { messageId: id, now, limit: left, erasedKey: username_key });
     left -= ROWS_OF_A_GROUP;
-    // Each may have taken two ids: of one message about leaving and one about the next admin.
+    // Each group may have used two ids: for a message about leaving, and one about the next admin.
     for (let taken = 0; taken < 2; taken++) id = laterId(id, id);
   }
   return limit - Math.max(left, 0);

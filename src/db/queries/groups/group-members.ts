@@ -7,13 +7,13 @@ import { leave } from "./group-leaving.ts";
 import { type ChangeMember, findExpectedSeat } from "./group-roles.ts";
 import { type GroupSeat, getAdminSeat, groupSeat, type Role, tooManyMembers } from "./groups.ts";
 
-/** A member of a group, or somebody who is invited. */
+/** A member of a group, or an invited name. */
 export interface MemberRow {
   id: string;
   group_id: string;
-  /** Null of somebody who is invited. */
+  /** Null for an invited name. */
   user_id: string | null;
-  /** Null after the user was erased; of an invitation as it was typed. */
+  /** Null after the user was erased. For an invitation, the name as it was typed. */
   username: string | null;
   display_name: string | null;
   avatar_url: string | null;
@@ -28,7 +28,7 @@ const JOINED = sql`SELECT s.member_id AS id, s.group_id, s.user_id, u.username, 
 const INVITED = sql`SELECT i.member_id AS id, i.group_id, NULL AS user_id, i.username, NULL AS display_name,
     NULL AS avatar_url, 'invited' AS role, i.created_at
   FROM invitations i`;
-/** Of the invitations of one name that of its first inviter. */
+/** Holds for the first inviter's invitation of a name. */
 const IS_FIRST = sql`NOT EXISTS (SELECT 1 FROM invitations f WHERE f.group_id = i.group_id AND f.member_id = i.member_id
   AND (f.created_at, f.inviter_id) < (i.created_at, i.inviter_id))`;
 
@@ -41,7 +41,7 @@ export function membersQuery(groupId: string, page: Page): Statement<MemberRow> 
   return sql`${JOINED} WHERE s.group_id = ${groupId} AND ${pageClause(page, sql`s.member_id`)}`;
 }
 
-/** Returns those of a page who are invited, and one more if there is one. */
+/** Returns the invited names of a page, and one more if there is one. */
 export function listInvitedRows(db: Reader, groupId: string, page: Page): Promise<MemberRow[]> {
   return db.all(invitedQuery(groupId, page));
 }
@@ -50,13 +50,13 @@ export function invitedQuery(groupId: string, page: Page): Statement<MemberRow> 
   return sql`${INVITED} WHERE i.group_id = ${groupId} AND ${IS_FIRST} AND ${pageClause(page, sql`i.member_id`)}`;
 }
 
-/** Finds a member of the group, or somebody who is invited. */
+/** Finds a member of the group, or an invited name. */
 export async function findMember(
   db: Reader,
   groupId: string,
   memberId: string,
 ): Promise<MemberRow | undefined> {
-  // In one statement, as somebody who is invited may join between two.
+  // One statement, because an invited user may join between two.
   return db.get(
     sql`${JOINED} WHERE s.group_id = ${groupId} AND s.member_id = ${memberId}
       UNION ALL ${INVITED} WHERE i.group_id = ${groupId} AND i.member_id = ${memberId} AND ${IS_FIRST}`,
@@ -67,26 +67,25 @@ interface InviteMember {
   groupId: string;
   userId: string;
   invited: NewInvitation;
-  /** How many members a group may have, with those who are invited. */
+  /** How many members a group may have, including invited ones. */
   maxMembers: number;
   entry: NewEntry;
 }
 
 interface NameInGroup {
-  /** The seat of the member of that name; null if there is none. */
+  /** The seat of the member with that name; null if there is none. */
   member_id: string | null;
-  /** The id under which the name is invited; null if it is not. */
+  /** The member id of the invited name; null if it is not invited. */
   invited_id: string | null;
   invited_username: string | null;
-  /** 1 if nothing changes: the caller has invited the name, or its user has declined. */
+  /** 1 if nothing is to be done: the caller has already invited the name, or its user has declined. */
   is_settled: number;
   count: number;
 }
 
 /**
- * Invites a name and returns the id of the member. For a member, and for a name that is invited or has declined, nothing changes.
- * Reads and writes the same for whomever the name belongs to. Throws what `getAdminSeat` throws, and
- * `count_limit_reached`.
+ * Invites a name and returns the id of the member. Nothing changes if the name is a member, is invited, or has declined. The
+ * reads and writes are the same no matter who has the name. Throws what `getAdminSeat` throws, and `count_limit_reached`.
  */
 const inviteMember = write(
   { publishesEvents: true, serializeBy: ({ groupId }) => groupId },

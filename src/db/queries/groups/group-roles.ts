@@ -7,7 +7,7 @@ import { findLastId, MessageIds, systemMessage } from "../messages/message-syste
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { type GroupSeat, getAdminSeat, type Role } from "./groups.ts";
 
-/** Versions of a member, of which nothing but the role changes. */
+/** Versions of a member: only the role changes, so each role has one version. */
 export const MEMBER_VERSIONS = { invited: 1, member: 2, admin: 3 } as const;
 
 export interface ChangeMember {
@@ -25,9 +25,8 @@ interface UpdateMember extends ChangeMember {
 }
 
 /**
- * Changes the role of a member. An admin who is alone stays one; otherwise the last one's place is taken by the member who
- * has been one for longest. Throws what `getAdminSeat` and `findExpectedSeat` throw, and `invalid_parameter` for somebody who is
- * invited.
+ * Changes the role of a member. If the last admin steps down, the longest-standing other member becomes admin; a sole member stays
+ * admin. Throws what `getAdminSeat` and `findExpectedSeat` throw, and `invalid_parameter` for an invited name.
  */
 const updateMember = write(
   { publishesEvents: true, serializeBy: ({ groupId }) => groupId },
@@ -50,7 +49,7 @@ const updateMember = write(
   },
 );
 
-/** Part of other writes: gives a member another role, and says so in the group. */
+/** Part of other writes: gives a member another role, and adds a system message about it. */
 export function* changeRole(
   seat: GroupSeat,
   role: Role,
@@ -69,7 +68,7 @@ export function* changeRole(
 }
 
 /**
- * Part of other writes: finds the seat with this id; undefined if somebody is invited under it. Throws `member_not_found`, and
+ * Part of other writes: finds the seat with this id; undefined if the id belongs to an invitation. Throws `member_not_found`, and
  * `precondition_failed` for another version.
  */
 export function* findExpectedSeat(
@@ -91,7 +90,7 @@ export function* findExpectedSeat(
   return seat;
 }
 
-/** Part of other writes: finds who is admin if this member is not: another admin, or who has been a member for longest. */
+/** Part of other writes: finds the admin if this member is none: another admin, or the longest-standing other member. */
 export function findHeir({ conversation_id, user_id }: GroupSeat): Write<GroupSeat | undefined> {
   return get(
     sql<GroupSeat>`SELECT group_id, user_id, member_id, conversation_id, role FROM members

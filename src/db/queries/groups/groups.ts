@@ -13,7 +13,7 @@ import { positionOf } from "../visibility/seats.ts";
 
 export type Role = "admin" | "member";
 
-/** A group as one of its members has it. */
+/** A group as one of its members sees it. */
 export interface GroupRow {
   id: string;
   name: string;
@@ -33,7 +33,7 @@ export interface JoinedGroupRow extends GroupRow {
 const COLUMNS = sql`g.id, g.name, g.description, g.avatar_url, g.conversation_id, g.history, g.created_at, g.version,
   (SELECT COUNT(*) FROM members o WHERE o.conversation_id = g.conversation_id) AS member_count`;
 
-/** Returns groups by their ids, whoever is in them. */
+/** Returns groups by their ids, without checking who sees them. */
 export function findGroups(db: Reader, ids: readonly string[]): Promise<GroupRow[]> {
   return db.all(sql<GroupRow>`SELECT ${COLUMNS} FROM groups g WHERE g.id IN (${list(ids)})`);
 }
@@ -77,8 +77,8 @@ export function groupSeat(groupId: string, userId: string): Statement<GroupSeat>
 }
 
 /**
- * Part of other writes: returns the seat of an admin. Throws `group_not_found` for somebody who does not see the group, and
- * `not_admin` for others.
+ * Part of other writes: returns the seat of an admin. Throws `group_not_found` if the user does not see the group, and `not_admin`
+ * for other members and invited users.
  */
 export function* getAdminSeat(groupId: string, userId: string): Write<GroupSeat> {
   const seat = yield* get(groupSeat(groupId, userId));
@@ -101,7 +101,7 @@ export interface CreateGroup {
   history: "joined" | "all";
   /** Names that differ from each other. */
   invited: readonly NewInvitation[];
-  /** How many members a group may have, with those who are invited. */
+  /** How many members a group may have, including invited ones. */
   maxMembers: number;
   entry: NewEntry;
 }
@@ -141,7 +141,7 @@ const createGroup = write({ publishesEvents: true }, function* (input: CreateGro
   return { id };
 });
 
-/** Part of other writes: seats a member, to whom everything up to this message is read. */
+/** Part of other writes: seats a member, for whom messages up to this one count as read. */
 export function seatStatements(
   seat: GroupSeat,
   sinceId: string,
@@ -172,7 +172,7 @@ interface UpdateGroup {
   name: string | undefined;
   description: string | null | undefined;
   avatarUrl: string | null | undefined;
-  /** The id of a message about a new name. */
+  /** The id of the system message about a new name. */
   messageId: string;
   expected: Expected;
   entry: NewEntry;

@@ -3,18 +3,18 @@ import { NEWEST, type Page } from "../../page.ts";
 import { EMPTY, list, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
 import { type Seat, sees, VISIBLE_END } from "../visibility/visibility.ts";
 
-/** What counting unread messages needs of their reader. */
+/** A reader's seat and read position, to count unread messages. */
 interface Reading extends Seat {
   last_read_id: string | null;
-  /** How many messages are unread; null if they must be counted one by one. */
+  /** The number of unread messages; null if they must be counted one by one. */
   unread: number | null;
 }
 
-/** The most unread messages that are counted. */
+/** Unread messages are counted up to this number. */
 const MAX_UNREAD = 100;
 
 /**
- * Counts up to so many unread messages of the member `s`. If some of these messages are withheld, it is null: only
+ * Counts unread messages of the member `s`, up to the limit. It is null if some of these messages are withheld, because only
  * `countUnread` jumps over them.
  */
 const unreadUpTo = (limit: number) => sql<number | null>`CASE WHEN p.maybe_unread = 1 THEN
@@ -24,7 +24,7 @@ const unreadUpTo = (limit: number) => sql<number | null>`CASE WHEN p.maybe_unrea
       AND m.id > CASE WHEN k.last_read_id > s.since_id THEN k.last_read_id ELSE s.since_id END AND m.id < ${VISIBLE_END}
     ORDER BY m.id LIMIT ${limit} + 0) AS u) ELSE 0 END`;
 
-/** A conversation as one of its members has it. */
+/** A conversation as one of its members sees it. */
 const CONVERSATION = columns({
   user_id: sql<string>`s.user_id`,
   conversation_id: sql<string>`s.conversation_id`,
@@ -33,10 +33,10 @@ const CONVERSATION = columns({
   position: sql<string | null>`p.position`,
   is_pinned: sql<number | null>`p.is_pinned`,
   is_archived: sql<number | null>`p.is_archived`,
-  /** Of a direct conversation; null for others. */
+  /** The contact of a direct conversation; null for others. */
   contact_id: sql<string | null>`s.contact_id`,
   contact_joined: sql<number>`s.contact_joined`,
-  /** Of a group; null for others. */
+  /** The group of a group conversation; null for others. */
   group_id: sql<string | null>`s.group_id`,
   group_name: sql<string | null>`g.name`,
   group_avatar_url: sql<string | null>`g.avatar_url`,
@@ -44,15 +44,15 @@ const CONVERSATION = columns({
   joined_at: sql<number>`s.joined_at`,
   last_read_id: sql<string | null>`k.last_read_id`,
   muted_until: sql<number | null>`k.muted_until`,
-  /** Of the settings. */
+  /** The version of the settings. */
   version: sql<number | null>`k.version`,
   /** JSON text of the contact. */
   contact: sql<string | null>`c.body`,
-  /** How far the contact has disclosed reading; null if the member may not know. */
+  /** The last message that the contact has disclosed as read; null if the member may not know. */
   contact_read_id: sql<string | null>`(SELECT o.disclosed_read_id FROM marks o
     WHERE o.user_id = c.peer_id AND o.conversation_id = s.conversation_id
       AND NOT EXISTS (SELECT 1 FROM erasing WHERE user_id = o.user_id))`,
-  /** How many messages are unread; null if they must be counted one by one. */
+  /** The number of unread messages; null if they must be counted one by one. */
   unread: unreadUpTo(MAX_UNREAD),
 });
 export type ConversationRow = RowOf<typeof CONVERSATION>;
@@ -73,7 +73,7 @@ export function findConversations(
   return CONVERSATION.all(db, found);
 }
 
-/** The part of an inbox that has an index of its own; without any, all of it. */
+/** A part of an inbox that has a separate index; undefined means all of it. */
 export type InboxPart = "unread" | "pinned" | "archived" | undefined;
 
 const PARTS = {
@@ -108,16 +108,16 @@ export function inboxQuery(
 interface CountedMessage {
   id: string;
   is_seen: number;
-  /** The end of the run that starts last before the message; null if there is none. */
+  /** The end of the last withheld run that starts before the message; null if there is none. */
   run_end: string | null;
 }
 
-/** Counts the messages of others that the member sees after the last one that was read, up to 100. */
+/** Counts the messages of others that the member sees after the last read one, up to 100. */
 export async function countUnread(db: Reader, row: Reading): Promise<number> {
   return row.unread ?? walkUnread(db, row, MAX_UNREAD);
 }
 
-/** Jumps over withheld messages. */
+/** Counts message by message, and jumps over withheld ones. */
 async function walkUnread(db: Reader, row: Reading, limit: number): Promise<number> {
   const { last_read_id, since_id } = row;
   let count = 0;
@@ -147,7 +147,7 @@ export function unreadQuery(
 /** How many conversations are read at a time to count those with unread messages. */
 const COUNTED_AT_ONCE = 100;
 
-/** Counts the user's conversations with unread messages that are not muted, up to 100, among so many. */
+/** Counts the user's conversations with unread messages that are not muted, up to 100. Looks at a limited number. */
 export async function countUnreadConversations(
   db: Reader,
   userId: string,

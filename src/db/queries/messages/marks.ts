@@ -9,14 +9,14 @@ import { unreadQuery } from "./inbox.ts";
 export interface MarkRead {
   userId: string;
   conversationId: string;
-  /** Everything up to this message is read. */
+  /** Messages up to this one are read. */
   messageId: string;
-  /** Whether the contact is not to know. */
+  /** Whether to hide this from the contact. */
   isPrivate: boolean;
   now: number;
 }
 
-/** The contact of the member `s`, if it may see how far the member has read. A scalar. */
+/** Selects, as a scalar, the contact of the member `s`, if it may see how far the member has read. */
 export const READER = sql`(SELECT p.owner_id FROM members o
   JOIN contacts p ON p.owner_id = o.user_id AND p.id = o.contact_id AND p.peer_id = s.user_id
   WHERE o.conversation_id = s.conversation_id AND s.contact_id IS NOT NULL)`;
@@ -32,8 +32,8 @@ interface ReadMark {
 }
 
 /**
- * Moves the user's read position, never backwards. An id works as an order key, also after its message is gone. Throws
- * `conversation_not_found`, and `message_not_found` for an id outside of what the user can see.
+ * Moves the user's read position, never backwards. Ids sort by time, so an id also works after its message is gone. Throws
+ * `conversation_not_found`, and `message_not_found` for an id outside of the messages that the user can see.
  */
 const markRead = write({ publishesEvents: true }, function* (input: MarkRead): Write<void> {
   const { userId, conversationId, messageId, now } = input;
@@ -60,7 +60,7 @@ const markRead = write({ publishesEvents: true }, function* (input: MarkRead): W
       ...(read === wasRead
         ? []
         : [publishReferenceTo(userId, "conversation.updated", now, conversationId, conversationId)]),
-      // Also without a reader: the user could tell by the time that the contact has left.
+      // Even without a reader: otherwise the user could detect by the time that the contact has left.
       ...(disclosed === wasDisclosed
         ? []
         : [
@@ -72,7 +72,7 @@ const markRead = write({ publishesEvents: true }, function* (input: MarkRead): W
           ]),
     ]);
   }
-  // Also after a read that moves nothing: what was unread may have been deleted.
+  // Even if the position does not move: unread messages may have been deleted.
   const seat = { user_id: userId, conversation_id: conversationId, since_id: mark.since_id };
   if (mark.maybe_unread === 1 && !(yield* hasUnread(seat, read))) {
     yield* run(
@@ -81,7 +81,7 @@ const markRead = write({ publishesEvents: true }, function* (input: MarkRead): W
   }
 });
 
-/** Reports whether the member sees a message of somebody else after this one. */
+/** Reports whether the member sees a message from another user after this one. */
 function* hasUnread(seat: Seat, after: string): Write<boolean> {
   for (let cursor = after; ; ) {
     const next = yield* get(unreadQuery(seat, cursor, 1));
@@ -96,7 +96,7 @@ interface UpdateConversation {
   /** Undefined leaves a setting unchanged. */
   isPinned: boolean | undefined;
   isArchived: boolean | undefined;
-  /** Unix seconds; null: not muted. */
+  /** Unix seconds; null if not muted. */
   mutedUntil: number | null | undefined;
   expected: Expected;
   now: number;

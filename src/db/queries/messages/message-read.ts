@@ -25,16 +25,16 @@ const MESSAGE = columns({
   id: sql<string>`m.id`,
   conversation_id: sql<string>`m.conversation_id`,
   sender_id: sql<string>`m.sender_id`,
-  /** `text`, or what a message of the system says. */
+  /** `text`, or the type of a system message. */
   type: sql<string>`m.type`,
   text: sql<string | null>`b.text`,
   /** JSON text. */
   data: sql<string | null>`b.data`,
-  /** 1 if a file was added; it may be deleted since. */
+  /** 1 if a file was added, even if it has been deleted since. */
   has_files: sql<number>`m.has_files`,
-  /** 1 if somebody has reacted; the reactions may be gone since. */
+  /** 1 if somebody has reacted, even if the reactions have been removed since. */
   has_reactions: sql<number>`m.has_reactions`,
-  /** Ids of users, separated by spaces; of a message of the system the user it was done to. */
+  /** Ids of users, separated by spaces. In a system message: the user whom the action affects. */
   mentions: sql<string | null>`m.mentions`,
   reply_to_id: sql<string | null>`m.reply_to_id`,
   created_at: sql<number>`m.created_at`,
@@ -53,7 +53,7 @@ export function findMessage(db: QuickReader, userId: string, id: string): Promis
   return MESSAGE.get(db, sql`SELECT ${MESSAGE} ${SEEN_BY(userId)} WHERE ${isIt}`);
 }
 
-/** Finds a message, whether anybody sees it or not. */
+/** Finds a message without checking who sees it. */
 export function findAnyMessage(
   db: QuickReader,
   conversationId: string,
@@ -84,8 +84,8 @@ interface Listed extends Seat {
 }
 
 /**
- * Returns the last message of each conversation that its member, the same in all, sees, without those of the system. It is
- * the one that gave the conversation its position, unless that one is gone.
+ * Returns the last message in each conversation that its member, the same for all, sees, without system messages. That is the
+ * message that gave the conversation its position, unless it is gone.
  */
 export async function findLastMessages(db: QuickReader, listed: readonly Listed[]): Promise<MessageRow[]> {
   const ids = listed.flatMap(({ position }) => (position === null ? [] : [`msg_${position}`]));
@@ -137,15 +137,15 @@ function* getOwnMessage({ userId, id, expected }: OwnMessageInput): Write<OwnMes
 interface UpdateMessage extends OwnMessageInput {
   /** Undefined leaves it unchanged. */
   text: string | null | undefined;
-  /** JSON text; likewise. */
+  /** JSON text; undefined leaves it unchanged. */
   data: string | null | undefined;
-  /** Likewise. */
+  /** Undefined leaves them unchanged. */
   mentions?: readonly string[] | undefined;
 }
 
 /**
- * Changes text, data and mentions, and alerts who is newly mentioned. Throws what `getOwnMessage` throws, `missing_parameter` if
- * nothing would be left, and `invalid_parameter` for a new mention of somebody who is no member.
+ * Changes text, data and mentions, and alerts newly mentioned users. Throws what `getOwnMessage` throws, `missing_parameter` if
+ * the message would be empty, and `invalid_parameter` for a new mention of a user who is not a member.
  */
 const updateMessage = write({ publishesEvents: true }, function* (input: UpdateMessage): Write<void> {
   const message = yield* getOwnMessage(input);
@@ -167,7 +167,7 @@ const updateMessage = write({ publishesEvents: true }, function* (input: UpdateM
     sql`UPDATE messages SET body_id = ${newBody}, mentions = ${mentions.join(" ") || null}, edited_at = ${input.now}
       WHERE id = ${id}`,
     ...(yield* publishChange(message, input.now)),
-    // Those who have blocked the sender do not see the message any more.
+    // Members who have blocked the sender no longer see the message.
     ...(added.length > 0 ? [publishMention(input.now, message.conversation_id, id, added)] : []),
   ]);
 });
@@ -180,8 +180,8 @@ export interface Changed {
 }
 
 /**
- * Part of writes that change a message: returns what publishes the change. Members who have blocked the sender since they
- * received the message lose it instead, because nothing that a blocked user writes reaches them.
+ * Part of writes that change a message: returns the statements that publish the change. From members who have blocked the sender
+ * since they received the message, it is withheld instead, because nothing that a blocked user writes reaches them.
  */
 export function* publishChange(message: Changed, now: number): Write<Statement[]> {
   const { id, conversation_id } = message;
@@ -211,9 +211,9 @@ function findFiles({ id, conversation_id }: { id: string; conversation_id: strin
 }
 
 interface DeleteMessage extends OwnMessageInput {
-  /** Whether the user may delete messages of others, also those that the user does not see. */
+  /** Whether the user may delete messages of other users, even those that the user does not see. */
   asAdmin?: boolean;
-  /** Of the first file; or of the message, if it is another user's. */
+  /** The audit entry of the first file or, for another user's message, of the message. */
   entry: NewEntry;
 }
 
@@ -244,13 +244,13 @@ function* getAnyMessage({ id, expected }: OwnMessageInput): Write<ErasedMessage 
 }
 
 interface HideMessage extends OwnMessageInput {
-  /** Of the first file, if nobody else sees the message. */
+  /** The audit entry of the first file, if nobody else sees the message. */
   entry: NewEntry;
 }
 
 /**
- * Deletes the message for the user alone; if no other member sees it, for good. Everybody who sees a message may do so. Throws
- * `message_not_found`.
+ * Deletes the message only for the user or, if no other member sees it, permanently. Everybody who sees a message may do this.
+ * Throws `message_not_found`.
  */
 const hideMessage = write(
   { publishesEvents: true, serializeBy: ({ userId }) => userId },
@@ -264,10 +264,10 @@ const hideMessage = write(
     if (!message) throw new ParleyError("message_not_found");
     checkVersion(expected, message.version);
     const files = yield* all(findFiles(message));
-    // Files that their uploader does not see do not count in the uploader's storage, even if others still see them.
+    // A file that its uploader does not see does not count in the uploader's storage, even if others see it.
     const own = files.filter((file) => file.uploader_id === userId).flatMap(returnStorage);
     if (message.is_seen === 1) yield* batch([...own, ...withdraw(message, files, [userId], now)]);
-    // Without a look at the other members, so that it takes as many round trips as what others see.
+    // No other member is read, so that it takes as many round trips as a message that others see.
     else yield* eraseSeenBy([{ user_id: userId }], message, files, now, entry);
   },
 );
@@ -283,7 +283,7 @@ export function* eraseForAll(
   yield* eraseSeenBy(members, message, files, now, entry);
 }
 
-/** The same for a message that no member but these can see. */
+/** Erases a message that only these members can see, with its files, and publishes that to them. */
 function* eraseSeenBy(
   members: readonly Member[],
   message: ErasedMessage,
@@ -310,8 +310,8 @@ export function membersOf(conversationId: string): Write<Member[]> {
 }
 
 /**
- * Part of other writes: erases a file of a message, and publishes that to those who saw it. Returns as many statements for any
- * number of members: the uploader could tell by the time whether a contact has left.
+ * Part of other writes: erases a file of a message, and publishes that to those who saw it. The number of statements does not
+ * depend on the members: otherwise the uploader could detect by the time whether a contact has left.
  */
 export function eraseFileForAll(
   { id: messageId, conversation_id }: ErasedMessage,

@@ -13,9 +13,9 @@ import { EXTEND_RUN, runBefore } from "./message-withhold.ts";
 
 /** A message as it is sent; the sender is a member of the conversation. */
 export interface SendMessage {
-  /** The id, unless the conversation has a later one already. */
+  /** The id of the message, unless the conversation already has a later one. */
   newId: string;
-  /** Null: the sender's notes to self. */
+  /** Null for the sender's notes to self. */
   conversationId: string | null;
   senderId: string;
   text: string | null;
@@ -30,19 +30,19 @@ export interface SendMessage {
 }
 
 export const MARK_READ = sql`ON CONFLICT (user_id, conversation_id) DO UPDATE SET last_read_id = excluded.last_read_id`;
-/** Never down, whatever the clocks say. */
+/** Moves a conversation up in an inbox, never down, even if clocks differ. */
 export const MOVE_UP = sql`ON CONFLICT (user_id, conversation_id) DO UPDATE
   SET position = CASE WHEN places.position > excluded.position THEN places.position ELSE excluded.position END,
     maybe_unread = excluded.maybe_unread`;
 
-/** What a write assigns to a new message. Nothing that was written is in it: it is stored for replays. */
+/** The facts that a write assigns to a new message. They are stored for replays, so they contain no text of users. */
 export interface SentMessage {
   id: string;
   conversation_id: string;
   sender: SenderRow;
 }
 
-/** What a sender's seat says about the message to come. */
+/** The sender's seat, with facts for the new message. */
 interface SenderSeat extends Omit<SenderRow, "id"> {
   conversation_id: string;
   last_id: string | null;
@@ -50,9 +50,9 @@ interface SenderSeat extends Omit<SenderRow, "id"> {
 }
 
 /**
- * Sends a message with its files, all or nothing. Its id is greater than all before it in the conversation, whatever the
- * clocks of the nodes say. Throws `conversation_not_found`, `message_not_found` for the message replied to, and
- * `invalid_parameter` for a mention of somebody who is no member.
+ * Sends a message with its files, all or nothing. Its id is greater than all earlier ones in the conversation, even if the
+ * clocks of nodes differ. Throws `conversation_not_found`, `message_not_found` for the message replied to, and
+ * `invalid_parameter` for a mention of a user who is not a member.
  */
 export const createMessage = write(
   { publishesEvents: true, serializeBy: ({ conversationId }) => conversationId ?? undefined },
@@ -111,7 +111,7 @@ function* checkReply(conversationId: string, senderId: string, messageId: string
   if (!seen) throw new ParleyError("message_not_found", undefined, { param: "reply_to_id" });
 }
 
-/** Part of other writes. A contact who has left counts as a member, so that nobody learns of it. */
+/** Part of other writes. Throws `invalid_parameter`. A contact who has left counts as a member, so that nobody notices. */
 export function* checkMentions(conversationId: string, userIds: readonly string[]): Write<void> {
   const members = yield* all<{ id: string }>(
     sql`SELECT u.id FROM users u WHERE u.id IN (${list(userIds)}) AND (
@@ -125,7 +125,7 @@ export function* checkMentions(conversationId: string, userIds: readonly string[
   });
 }
 
-/** Part of other writes: stores what a user wrote and returns its number; null if there is nothing. */
+/** Part of other writes: stores text and data, and returns the id of the body; null if there is neither. */
 export function* insertBody(text: string | null, data: string | null): Write<number | null> {
   if (text === null && data === null) return null;
   const body = yield* get<{ id: number }>(
@@ -141,8 +141,8 @@ interface Sent {
 }
 
 /**
- * Withholds a new message from members who have blocked its sender. Extends the last run if nothing that the member sees came
- * in between, so that a flood is one row.
+ * Withholds a new message from members who have blocked its sender. Extends the last run if the member sees no message after
+ * it, so that a flood is one row.
  */
 function withholdFrom({ id, conversationId, senderId }: Sent, senderKey: string): Statement {
   return sql`INSERT INTO withheld (user_id, conversation_id, from_id, to_id)

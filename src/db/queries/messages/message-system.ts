@@ -4,14 +4,14 @@ import { get, type Write } from "../../write.ts";
 import { publishReference } from "../events/events.ts";
 import { insertBody } from "./message-send.ts";
 
-/** What happened in a group. */
+/** Changes in a group that have a system message. */
 type SystemType = "joined" | "left" | "removed" | "renamed" | "role";
 
-/** A message that says what a member did. Everybody who sees the conversation sees it, blocks or not. */
+/** A message about an action of a member. Everybody who sees the conversation sees it, regardless of blocks. */
 export interface SystemMessage {
   type: SystemType;
   senderId: string;
-  /** The user it was done to; null for the sender or nobody. */
+  /** The user whom the action affects; null for the sender or nobody. */
   targetId: string | null;
   /** Further facts, as a JSON object. */
   data: object | null;
@@ -22,7 +22,7 @@ export class MessageIds {
   readonly #newId: string;
   #last: string;
 
-  /** `newId`: the first one, unless the conversation has a later one already. `last`: its last one; empty if it has none. */
+  /** `newId` is the first id, unless the conversation has a later one. `last` is its last id; empty if it has none. */
   constructor(newId: string, last: string) {
     this.#newId = newId;
     this.#last = last;
@@ -43,8 +43,8 @@ export function* findLastId(conversationId: string): Write<string> {
 }
 
 /**
- * Part of other writes: returns what adds the message to the conversation, for those who are members then. It moves the
- * conversation up in nobody's inbox and is unread for nobody.
+ * Part of other writes: returns the statements that add the message to the conversation, for those who are members then. It does
+ * not move the conversation up in inboxes, and does not count as unread.
  */
 export function* systemMessage(
   conversationId: string,

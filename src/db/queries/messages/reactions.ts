@@ -5,7 +5,7 @@ import { INTO_OUTBOX } from "../events/events.ts";
 import { hasBlocked } from "../people/blocks.ts";
 import { audience, sees } from "../visibility/visibility.ts";
 
-/** The most different emoji of a message. */
+/** The maximum number of different emoji of a message. */
 export const MAX_EMOJI = 20;
 
 /** A reaction as its events describe it. */
@@ -16,7 +16,7 @@ export interface Reaction {
   user_id: string;
 }
 
-/** Holds if what the user does is shown to the reader: neither erased, nor blocked by the reader. */
+/** Holds if the reader sees reactions of the user: the user is neither erased nor blocked by the reader. */
 export function isShown(userId: Statement, readerId: Statement): Statement {
   return sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${userId} AND (u.id = ${readerId} OR NOT EXISTS
     (SELECT 1 FROM blocks b WHERE b.owner_id = ${readerId} AND b.username_key = u.username_key)))`;
@@ -25,8 +25,8 @@ export function isShown(userId: Statement, readerId: Statement): Statement {
 type ReactionValues = [message_id: string, emoji: string, user_id: string];
 
 /**
- * Returns the reactions to messages that the reader sees, those of each message by its emoji, which are in the order in which they
- * came. A reader who is null has blocked nobody.
+ * Returns the reactions to messages that the reader sees, grouped by emoji, in the order in which each emoji was first used. Null
+ * stands for a reader who has blocked nobody.
  */
 export function listReactions(
   db: QuickReader,
@@ -48,7 +48,7 @@ export function reactionsQuery(
     WHERE r.message_id IN (${list(padded(messageIds))}) AND ${shown} ORDER BY r.message_id, r.place, r.nth`;
 }
 
-/** Returns those of the readers to whom reactions of one of these users are not shown. */
+/** Returns the readers who do not see reactions of one of these users. */
 export async function listBlockingReaders(
   db: Reader,
   userIds: readonly string[],
@@ -61,7 +61,7 @@ export async function listBlockingReaders(
   return rows.map(({ id }) => id);
 }
 
-/** Returns those of the users to whom an event of the reaction is shown. One that was added must still be there. */
+/** Returns the users who see an event of the reaction. A reaction that was added must still exist. */
 export async function listReactionReaders(
   db: Reader,
   { message_id, conversation_id, emoji, user_id }: Reaction,
@@ -87,13 +87,13 @@ export interface React {
 interface Reactable {
   conversation_id: string;
   has_reactions: number;
-  /** Of the user. */
+  /** The user's. */
   username_key: string;
   /** 1 if the user has reacted with this emoji. */
   is_there: number;
 }
 
-/** Everybody who sees a message can react to it, also to one of the system. Throws `message_not_found`. */
+/** Gets a message to react to: any that the user sees, including system messages. Throws `message_not_found`. */
 function* getReactable({ userId, messageId, emoji }: React): Write<Reactable> {
   // A deleted user stays a member until these rows are erased.
   const message = yield* get<Reactable>(
@@ -120,13 +120,13 @@ function publishReaction(
 interface Emoji {
   count: number;
   last_place: number | null;
-  /** Of the emoji, as is `nth`. */
+  /** The emoji's, as is `nth`. */
   place: number | null;
   nth: number | null;
 }
 
 /**
- * Adds a reaction; one that is there stays. Throws `message_not_found`, and `count_limit_reached` if the message has too
+ * Adds a reaction, or keeps an existing one. Throws `message_not_found`, and `count_limit_reached` if the message has too
  * many emoji.
  */
 const addReaction = write(

@@ -16,7 +16,7 @@ export function seatedQuery(typists: readonly Typist[]): Statement<Typist> {
   return sql`SELECT t.conversation_id, t.user_id FROM members t WHERE ${isAmong(typists)}`;
 }
 
-/** Returns who sees that these are typing: the other members, but for those who have blocked them. */
+/** Returns the users who see that these are typing: the other members, except those who have blocked them. */
 export function listTypingAudience(
   db: Reader,
   typists: readonly Typist[],

@@ -4,12 +4,12 @@ import { batch, get, type Write, write } from "../../write.ts";
 import { publishInvitationsOf } from "./invitations.ts";
 import { hidePresence, showPresence, withholdWaiting } from "./peers.ts";
 
-// Whom a user has blocked: by name, so that a block also holds for somebody who is no contact, and survives the contact.
+// Users block names, so that a block also applies to a user who is not a contact, and survives the contact.
 
 interface Block {
   ownerId: string;
   usernameKey: string;
-  /** As it was typed. */
+  /** The username as it was typed. */
   username: string;
   /** Milliseconds; null unblocks. */
   blockedAt: number | null;
@@ -17,8 +17,8 @@ interface Block {
 }
 
 /**
- * Blocks or unblocks a username: what a blocked user sends does not reach the owner, then or later. Contacts have a copy,
- * for their index of blocked ones.
+ * Blocks or unblocks a username: what a blocked user sends never reaches the owner, even after an unblock. Contacts have a copy
+ * of the block, for their index of blocked ones.
  */
 export const setBlock = write({ publishesEvents: true }, function* (input: Block): Write<void> {
   const { ownerId, usernameKey, username, blockedAt, now } = input;

@@ -2,7 +2,7 @@ import { NAME_RULE } from "../../../util/text.ts";
 import { type Reader, sql } from "../../sql.ts";
 import { batch, type Write } from "../../write.ts";
 
-/** What a contact is searched by, as it follows from its body. */
+/** The search keys of a contact, computed from its body. */
 export interface ContactKeys {
   ownerId: string;
   id: string;
@@ -16,7 +16,7 @@ export async function followsNameRule(db: Reader): Promise<boolean> {
   return (await db.get<{ rule: string }>(sql`SELECT rule FROM name_rule`))?.rule === NAME_RULE;
 }
 
-/** Skips contacts that have changed since they were read: the change has set their keys. */
+/** Sets search keys. Skips contacts that have changed since they were read: the change has set their keys. */
 function* setContactKeys({ contacts }: { contacts: readonly ContactKeys[] }): Write<void> {
   yield* batch(
     contacts.map(

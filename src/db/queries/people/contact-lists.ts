@@ -2,7 +2,7 @@ import { NEWEST, OLDEST, type Page } from "../../page.ts";
 import { padded, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
 import { LISTED, type ListedContact } from "./contacts.ts";
 
-/** Filters of the owner's contacts; without any, all. */
+/** Filters of the owner's contacts. Without filters, all match. */
 export interface ContactFilter {
   usernameKey?: string | undefined;
   phoneDigits?: string | undefined;
@@ -33,7 +33,7 @@ interface FoundContact {
   peer_since: number | null;
 }
 
-/** Returns the same rows, but only up to the contact `until`, if that is given. May look at many others. */
+/** Returns the rows of a search, up to the contact `until` if that is given. May look at many other contacts. */
 export async function searchContacts(
   db: Reader,
   ownerId: string,
@@ -46,7 +46,7 @@ export async function searchContacts(
 }
 
 /** Finds the contact this many steps after the cursor, in the index of the filter. */
-export async function findContactBehind(
+export async function findContactAfter(
   db: Reader,
   ownerId: string,
   filter: ContactFilter,
@@ -57,9 +57,9 @@ export async function findContactBehind(
 }
 
 /**
- * The order of each index within one owner, in terms that only this index has, so that a planner cannot prefer another
- * one. So a phone number is the bound of a range, because an equality would make it a constant. In the others the id is
- * an expression, because the primary key is ordered by the column.
+ * The order of each index within one owner, in terms that only this index has, so that a planner cannot choose another
+ * one. For this a phone number is the bound of a range: an equality would make it a constant. In the other indexes the id
+ * is an expression, because the primary key is ordered by the column.
  */
 const PRIMARY = { key: sql`c.id`, ASC: sql`c.id ASC`, DESC: sql`c.id DESC` };
 const HIDDEN_ID = { key: sql`(c.id || '')`, ASC: sql`(c.id || '') ASC`, DESC: sql`(c.id || '') DESC` };
@@ -74,7 +74,7 @@ const KEYS = {
   blocked: HIDDEN_ID,
 } as const;
 
-/** The index that leaves the fewest contacts. Unblocked contacts have none: it would make a create much slower. */
+/** Chooses the index that leaves the fewest contacts. Unblocked contacts have no index: it would slow creates down. */
 function chooseIndex({ usernameKey, phoneDigits, blocked }: ContactFilter): keyof typeof KEYS {
   if (usernameKey !== undefined) return "username";
   if (phoneDigits !== undefined) return "phone";
@@ -106,7 +106,7 @@ function rangeOf(ownerId: string, filter: ContactFilter, page: Page, until?: str
   return index === "blocked" ? sql`${range} AND c.blocked_at IS NOT NULL` : range;
 }
 
-/** Adds the remaining conditions, which are checked row by row. As expressions, so that no planner prefers an index of the column. */
+/** Adds the remaining conditions, which are checked row by row. They are expressions, so that no planner uses an index. */
 function addChecks(range: Statement, filter: ContactFilter): Statement {
   const { phoneDigits, search, blocked } = filter;
   const index = chooseIndex(filter);
@@ -128,7 +128,7 @@ function isFoundBy({ parts, digits }: ContactSearch): Statement {
   return condition;
 }
 
-/** Both engines have this, and it is fast for any text. LIKE takes 100 times as long for one that repeats itself. */
+/** Holds if the column contains the text. Both engines do this fast; LIKE takes 100 times as long for a repetitive text. */
 function contains(column: Statement, part: string): Statement {
   return sql`REPLACE(${column}, ${part}, '') <> ${column}`;
 }

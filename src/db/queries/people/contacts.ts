@@ -14,8 +14,8 @@ import { findPeerId, forgetWaiting, hidePresence, joinPeer } from "./peers.ts";
 import { getUser } from "./users.ts";
 
 /**
- * The JSON text of a contact as it was created; when the contact was last active, null if the owner may not see it; and
- * from when on that counts. Both are milliseconds.
+ * The JSON text of a contact as it was created, when the contact was last active (null if the owner may not see that), and the
+ * earliest time that may be shown. Both times are milliseconds.
  */
 export type ListedContact = [body: string, seenAt: number | null, since: number | null];
 export type ContactRow = [...ListedContact, version: number];
@@ -23,22 +23,22 @@ export type ContactRow = [...ListedContact, version: number];
 /** Returns the contact as JSON text, as its owner retrieves it. */
 export function toContact(row: ListedContact): string {
   const [body, seenAt] = row;
-  // A contact is stored as it is served, but without its activity.
+  // A contact is stored as it is served, except for its activity.
   return seenAt === null ? body : new JsonObject(body).setNull("last_active_at", `${lastActive(row)}`).text;
 }
 
 const MINUTE_MS = 60_000;
 
 /**
- * Returns Unix seconds: the start of the minute, but not before the contact was created; null if there is nothing to
- * show.
+ * Returns when the contact was last active, in Unix seconds: the start of the minute, but not before the contact was created. Null
+ * if there is nothing to show.
  */
 export function lastActive([, seenAt, since]: ListedContact): number | null {
   if (seenAt === null) return null;
   return toSeconds(Math.max(seenAt - (seenAt % MINUTE_MS), since!));
 }
 
-/** The columns of a listed contact `c`. Looks for the activity of one who has the owner as a contact, too, and of no other. */
+/** The columns of a listed contact `c`. Includes the activity only of a user who also has the owner as a contact. */
 export const LISTED = sql`c.body, CASE WHEN c.peer_id IS NOT NULL THEN (SELECT a.seen_at FROM activity a
   WHERE a.user_id = c.peer_id AND a.seen_at > c.peer_since) END AS seen_at, c.peer_since`;
 
@@ -56,25 +56,25 @@ export interface CreateContact {
   usernameKey: string;
   phoneDigits: string;
   searchKey: string;
-  /** The id of the new conversation, if the contact has none with the owner. */
+  /** The id of the new conversation, if the contact does not have one with the owner. */
   conversationId: string;
   /** JSON text. */
   body: string;
   createdAt: number;
-  /** Whether the owner blocks it; otherwise a block of this username is lifted. */
+  /** Whether the owner blocks the contact. If not, an existing block of this username is lifted. */
   blocked: boolean;
-  /** How many contacts a user may have; 0: any number. */
+  /** How many contacts a user may have; 0 means no limit. */
   maxContacts: number;
-  /** The id whose position the conversation gets in the inbox, if messages wait. */
+  /** If messages wait, the conversation gets the position of this id in the inbox. */
   positionId: string;
-  /** How many grants are written at once; the eraser does the rest. */
+  /** How many grants to write at once. The eraser writes the rest. */
   limit: number;
   /** The id of the audit entry, aud_…; the owner is the actor. Not nested, because this is the most frequent write. */
   actId: string;
   tokenId: string | null;
 }
 
-/** What the database decides about a new contact: all that is stored of it for a retry, which has the rest itself. */
+/** The facts that the database decides about a new contact. Only they are stored for a retry, which sends the rest again. */
 export interface CreatedContact {
   id: string;
   conversation_id: string;
@@ -82,7 +82,7 @@ export interface CreatedContact {
 }
 
 /**
- * Throws `contact_exists` if the owner has a contact with that username. It inserts first and looks for the reason if
+ * Creates a contact. Throws `contact_exists` if the owner has one with that username. It inserts first, and reads only if
  * nothing was inserted, so that creates do not conflict on PostgreSQL by reading the same page.
  */
 const createContact = write(
@@ -101,7 +101,7 @@ const createContact = write(
         `You may have ${input.maxContacts} contacts. Delete one, or ask the operator to raise PARLEY_MAX_CONTACTS.`,
       );
     }
-    // The block is set by the insert, so that the owner never sees invitations of a contact that is blocked from the start.
+    // The insert sets the block, so that the owner never sees invitations by a contact that is blocked from the start.
     const row = yield* get<Inserted>(
       sql`INSERT INTO contacts
           (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body, peer_id, blocked_at)
@@ -130,7 +130,7 @@ const createContact = write(
       const blockedAt = input.blocked ? createdAt : null;
       yield* setBlock({ ownerId, usernameKey, username, blockedAt, now: createdAt });
     }
-    // Without a block to lift, which publishes them.
+    // Lifting a block publishes them, too.
     if (row.invitations > 0 && row.is_blocked === 0 && !input.blocked) {
       yield* run(publishInvitationsOf("group.created", createdAt, ownerId, usernameKey));
     }
@@ -158,7 +158,7 @@ function* refuseExisting(ownerId: string, usernameKey: string): Write<void> {
   });
 }
 
-/** Counts only up to the limit. */
+/** Counts the contacts, up to the limit. */
 function* countContacts(ownerId: string, limit: number): Write<number> {
   const found = yield* get<{ count: number }>(
     sql`SELECT COUNT(*) AS count FROM (SELECT 1 FROM contacts WHERE owner_id = ${ownerId}

@@ -3,7 +3,7 @@ import { list, type Statement, sql } from "../../sql.ts";
 import { all, batch, get, run, type Write } from "../../write.ts";
 import { type Seat, sees } from "../visibility/visibility.ts";
 
-// Joining decides at once what the new member sees. Grants, by which attachments are listed, follow in steps.
+// Joining takes effect at once for what the new member sees. Grants, by which attachments are listed, follow in steps.
 
 /**
  * Part of other writes: lists the conversation in the inbox of a new member for whom messages wait, and writes the grants of
@@ -23,7 +23,10 @@ export function* receiveWaiting(seat: Seat, position: string, limit: number): Wr
   ]);
 }
 
-/** Part of other writes: writes grants of the files that a new member sees, at most `limit`. Returns what leaves the rest to the eraser. */
+/**
+ * Part of other writes: writes grants of the files that a new member sees, at most `limit`. Returns statements that leave the
+ * rest to the eraser.
+ */
 export function* grantFiles(conversationId: string, userId: string, limit: number): Write<Statement[]> {
   const joining = {
     conversation_id: conversationId,
@@ -64,7 +67,7 @@ export function* continueJoining(limit: number): Write<boolean> {
   return true;
 }
 
-/** Writes at most `limit` grants, newest files first, moves on, and returns true if none are left. */
+/** Writes at most `limit` grants, newest files first, advances, and returns true if none are left. */
 function* writeGrants(joining: Joining, limit: number): Write<boolean> {
   const { conversation_id: id, user_id: userId } = joining;
   const files = yield* all<{ message_id: string; id: string }>(

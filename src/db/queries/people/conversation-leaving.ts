@@ -6,23 +6,23 @@ import { type ErasedFile, type ErasedMessage, eraseFile, eraseMessage } from "..
 import { addStorage } from "../storage/storage-used.ts";
 import { audience } from "../visibility/visibility.ts";
 
-// Leaving decides at once who sees what: without a row in `members` nobody sees anything. What nobody sees any more is
-// erased in steps.
+// Leaving takes effect at once: without a row in `members` a user sees nothing. Rows that nobody sees any longer are erased in
+// steps.
 
-/** Characters of erased texts that count as one more row: each word is taken out of the search index. */
+/** This many characters of an erased text count as one more row, because each word is removed from the search index. */
 const CHARACTERS_PER_ROW = 200;
 
-/** Rows that a user has left behind in a conversation. */
+/** A user's departure from a conversation in which rows are left to erase. */
 interface Departure {
   conversation_id: string;
   user_id: string;
   /** The last message at the time: a user who has joined again sees only later ones. */
   until_id: string;
-  /** Messages up to this one were looked at. */
+  /** The last message that was looked at. */
   after_id: string;
 }
 
-/** Part of other writes: if others stay, a user who joins again gets nothing that was sent before. */
+/** Part of other writes: if others stay, records that a user who joins again gets no earlier messages. */
 export function noteDeparture(conversationId: string, userId: string): Statement {
   return sql`INSERT INTO departures (conversation_id, user_id)
     SELECT conversation_id, ${userId} FROM members WHERE conversation_id = ${conversationId} LIMIT 1
@@ -30,9 +30,9 @@ export function noteDeparture(conversationId: string, userId: string): Statement
 }
 
 /**
- * Part of other writes: the user leaves the conversation and sees nothing of it from then on. Erases at most `limit` rows
- * that nobody else sees, with the last member all of them, leaves the rest to the eraser, and returns how many. Statements
- * `before` and `after` the user left go out with others.
+ * Part of other writes: removes the user from the conversation, who sees nothing of it from then on. Erases at most `limit` rows
+ * that no other member sees, leaves the rest to the eraser, and returns how many it erased. After the last member, all rows are to
+ * be erased. The statements `before` and `after` are sent with others, before and after the user leaves.
  */
 export function* leaveConversation(
   id: string,
@@ -68,7 +68,7 @@ export function* leaveConversation(
   return erased;
 }
 
-/** Takes a step of erasing what one of these departures has left. Returns false if there is none. */
+/** Takes one step of erasing the rows of one of these departures. Returns false if there is none. */
 export function* continueDeparture(now: number, limit: number, which: Statement = EMPTY): Write<boolean> {
   const departure = yield* get<Departure>(
     sql`SELECT conversation_id, user_id, until_id, after_id FROM departing ${which}
@@ -85,7 +85,7 @@ export function* continueDeparture(now: number, limit: number, which: Statement 
   return true;
 }
 
-/** Erases at most `limit` rows and returns how many; fewer means that none are left. Moves `after_id` on. */
+/** Erases at most `limit` rows and returns how many; fewer means that none are left. Advances `after_id`. */
 function* eraseDeparture(departure: Departure, now: number, limit: number): Write<number> {
   const own = yield* eraseOwn(departure, limit);
   if (own >= limit) return limit;
@@ -94,11 +94,11 @@ function* eraseDeparture(departure: Departure, now: number, limit: number): Writ
 
 interface LeftGrant {
   id: string;
-  /** Bytes; 0 for a file of somebody else. */
+  /** In bytes; 0 for a file of another user. */
   own_size: number;
 }
 
-/** Erases grants and withheld runs of the user. Until its grant is erased, the uploader's storage counts a file. */
+/** Erases grants and withheld runs of the user. A file counts in the uploader's storage until its grant is erased. */
 function* eraseOwn(
   { conversation_id: id, user_id: userId, until_id }: Departure,
   limit: number,
@@ -125,7 +125,7 @@ function* eraseOwn(
   return grants.length + some.length;
 }
 
-/** A range of messages that one member who stays does not see; both ends are part of it. */
+/** A range of messages, both ends included, that one remaining member does not see. */
 interface Range {
   from_id: string;
   to_id: string;
@@ -160,7 +160,7 @@ function findMessages(departure: Departure, { from_id, to_id }: Range, limit: nu
       AND m.id <= ${to_id} ORDER BY m.id LIMIT ${limit} + 0`;
 }
 
-/** Looks at no more than `limit` messages, erases those that no member sees, and returns how many rows it looked at. */
+/** Looks at no more than `limit` messages, erases those that no member sees, and returns the number of rows it looked at. */
 function* eraseUnseen(departure: Departure, now: number, limit: number): Write<number> {
   for (let left = limit; left > 0; ) {
     const range = yield* nextRange(departure);
@@ -180,8 +180,8 @@ function* eraseUnseen(departure: Departure, now: number, limit: number): Write<n
 }
 
 /**
- * Erases those of the messages that no member sees, as many as their characters allow, and at least one; of messages with too
- * many files or reactions only some of these.
+ * Erases the messages that no member sees: as many as their characters allow, but at least one. Of a message with too many files or
+ * reactions it erases only some of those.
  */
 function* eraseAmong(departure: Departure, looked: OldMessage[], now: number, limit: number): Write<number> {
   const found = upTo(limit * CHARACTERS_PER_ROW, looked);
@@ -222,7 +222,7 @@ function findFiles(
     AND message_id IN (${list(messages.map(({ id }) => id))}) LIMIT ${limit} + 0`;
 }
 
-/** Erases what is kept of a conversation while it has members. */
+/** Erases the rows that a conversation has as long as it has members. */
 function* forgetConversation(id: string): Write<void> {
   yield* batch([
     forgetDepartures(id),

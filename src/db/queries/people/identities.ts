@@ -11,7 +11,7 @@ export async function findIdentity(db: Reader, issuer: string, subject: string):
   return (await db.get(find(issuer, subject)))?.user_id;
 }
 
-/** Returns the id of the user, who is created unless another request was faster. Throws `username_taken`. */
+/** Creates the user, unless another request was faster, and returns the id. Throws `username_taken`. */
 function* createIdentity(input: { issuer: string; subject: string; user: CreateUser }): Write<string> {
   const { issuer, subject, user } = input;
   const known = yield* get(find(issuer, subject));

@@ -3,12 +3,12 @@ import { all, batch, type Write } from "../../write.ts";
 import { INTO_OUTBOX, toGroupReference } from "../events/events.ts";
 import { whenErased } from "./peers.ts";
 
-// Invitations are by name. Who sees one is decided at each request: only somebody who has the inviter as a contact that is not
-// blocked. Nobody else learns whether that is so.
+// Invitations are by name. Each request decides who sees one: only a user who has the inviter as a contact that is not blocked.
+// Nobody else learns whether that is the case.
 
 /**
- * Holds if the invitation `i` was not declined. That of a user who is being erased is meant for nobody else; a scalar, so that
- * a planner looks for the one name.
+ * Holds if the invitation `i` was not declined, and its user is not being erased: it is not for a later user of the name. It
+ * uses a scalar, so that a planner looks for the one name.
  */
 const STANDS = sql`i.declined_at IS NULL
   AND (SELECT 1 FROM erasing e WHERE e.username_key = i.username_key LIMIT 1) IS NULL`;
@@ -21,15 +21,15 @@ const knows = (userId: Statement) => sql`EXISTS (SELECT 1 FROM users inviter
 /** Holds if the user `me` sees the invitation `i`. */
 const IS_SEEN = sql`${STANDS} AND ${knows(sql`i.inviter_id`)}`;
 
-/** Selects the invitations `other` into the group of `i` that `me` sees from somebody else. */
+/** Selects the invitations `other` into the group of `i` that `me` sees from other inviters. */
 const OTHERS = sql`SELECT 1 FROM invitations other WHERE other.username_key = i.username_key
   AND other.group_id = i.group_id AND other.inviter_id <> i.inviter_id AND other.declined_at IS NULL
   AND ${knows(sql`other.inviter_id`)}`;
 
-/** Holds if `me` sees no earlier invitation into the group of `i`: its inviter is the one who is shown. */
+/** Holds if `me` sees no earlier invitation into the group of `i`. Only the first inviter is shown. */
 const IS_SHOWN = sql`NOT EXISTS (${OTHERS} AND (other.created_at, other.inviter_id) < (i.created_at, i.inviter_id))`;
 
-/** The event of an invitation that begins or ends to be shown: if `me` sees another one, only the inviter changes. */
+/** The event when an invitation appears or disappears. If `me` sees another one, only the inviter changes. */
 const toEvent = (type: GroupEvent) => sql`CASE WHEN EXISTS (${OTHERS}) THEN 'group.updated' ELSE ${type} END`;
 
 /** An invitation that a user sees. */
@@ -50,12 +50,12 @@ export function seenInvitation(userId: string, groupId: string): Statement<SeenI
     ORDER BY i.created_at, i.inviter_id LIMIT 1`;
 }
 
-/** An invitation that the user may see, as a place in a walk through all of them. */
+/** An invitation that the user may see, with its position in a walk through all of them. */
 export interface WalkedInvitation extends SeenInvitation {
   is_seen: number;
 }
 
-/** A place in the invitations of a user: the group, and the inviter among those of one group. */
+/** A position in the invitations of a user: the group, and the inviter among those of one group. */
 export interface InvitationCursor {
   groupId: string;
   inviterId: string;
@@ -81,7 +81,7 @@ export function invitationsQuery(
   const walk = newer
     ? sql`(i.group_id, i.inviter_id) > (${groupId}, ${inviterId}) ORDER BY i.group_id ASC, i.inviter_id ASC`
     : sql`(i.group_id, i.inviter_id) < (${groupId}, ${inviterId}) ORDER BY i.group_id DESC, i.inviter_id DESC`;
-  // A scalar, so that a planner uses the name as a constant of the index.
+  // A scalar, so that a planner uses the name as a constant to search the index.
   return sql`SELECT ${COLUMNS}, CASE WHEN EXISTS (SELECT 1 FROM users me WHERE me.id = ${userId} AND ${IS_SEEN})
       THEN 1 ELSE 0 END AS is_seen
     FROM invitations i WHERE i.username_key = (SELECT username_key FROM users WHERE id = ${userId}) AND ${walk}
@@ -96,8 +96,8 @@ export interface NewInvitation {
 }
 
 /**
- * Part of other writes: invites a name, with the id that it has in the group already if another admin has invited it. What
- * is done is the same for whomever the name belongs to.
+ * Part of other writes: invites a name. If another admin has invited it, it keeps the member id that it already has in the
+ * group. The steps are the same no matter who has the name.
  */
 export function invite(
   groupId: string,
@@ -120,7 +120,7 @@ export function invite(
 
 type GroupEvent = "group.created" | "group.deleted" | "group.updated";
 
-/** Publishes an event about the group to the users `me` of a selection. To them it belongs to no conversation. */
+/** Publishes an event about the group to the users `me` of a selection. For them it belongs to no conversation. */
 function publishTo(
   type: GroupEvent | Statement,
   at: number,
@@ -178,7 +178,7 @@ export function endInvitationsOf(
   ];
 }
 
-/** Part of other writes: declines an invitation that the user sees, for good, and for whoever has invited or is going to. */
+/** Part of other writes: declines an invitation that the user sees, permanently, from all present and future inviters. */
 export function decline(userId: string, groupId: string, now: number): Statement[] {
   return [
     publishTo("group.deleted", now, groupId, sql`FROM users me WHERE me.id = ${userId}`),
@@ -188,8 +188,8 @@ export function decline(userId: string, groupId: string, now: number): Statement
 }
 
 /**
- * Part of erasing a user: declines invitations of that name that were made before, so that no later user of the name gets them.
- * Returns how many.
+ * Part of erasing a user: declines existing invitations of that name, so that no later user of the name gets them. Returns their
+ * number.
  */
 export function* declineAll(usernameKey: string, now: number, limit: number): Write<number> {
   const found = yield* all<{ group_id: string; inviter_id: string }>(
@@ -205,13 +205,13 @@ export function* declineAll(usernameKey: string, now: number, limit: number): Wr
   return found.length;
 }
 
-/** The most groups that a change of one contact publishes. Whoever has more reads the list. */
+/** The maximum number of groups that a change of one contact publishes. A client with more must read the list. */
 const MAX_PUBLISHED = 1000;
 
 /**
  * Part of writes that change whether the owner has the user of this name as a contact that is not blocked: publishes the
- * groups into which that user has invited the owner. Runs while it is so: after the change for `group.created`, before it
- * for `group.deleted`.
+ * groups into which that user has invited the owner. It must run while that is the case: after the change for
+ * `group.created`, before it for `group.deleted`.
  */
 export function publishInvitationsOf(
   type: "group.created" | "group.deleted",
@@ -223,14 +223,14 @@ export function publishInvitationsOf(
     FROM users me JOIN ${invitationsBy(usernameKey, ownerId)} WHERE me.id = ${ownerId} AND ${IS_SEEN} AND ${IS_SHOWN} LIMIT ${MAX_PUBLISHED} + 0`;
 }
 
-/** Counts the invitations of the owner by the user of this name. A scalar. */
+/** Counts, as a scalar, the invitations of the owner by the user of this name. */
 export function countInvitationsBy(usernameKey: string, ownerId: string): Statement {
   return sql`(SELECT COUNT(*) FROM users me JOIN ${invitationsBy(usernameKey, ownerId)} WHERE me.id = ${ownerId})`;
 }
 
 /**
- * Joins the invitations `i` of the owner by the user of this name. Scalars, so that a planner uses both names as constants of
- * the index.
+ * Joins the invitations `i` of the owner by the user of this name. Uses scalars, so that a planner uses both names as constants to
+ * search the index.
  */
 function invitationsBy(usernameKey: string, ownerId: string): Statement {
   return sql`invitations i ON i.inviter_id = (SELECT id FROM users WHERE username_key = ${usernameKey})

@@ -6,9 +6,9 @@ import { publishEvent } from "../events/events.ts";
 import { positionOf } from "../visibility/seats.ts";
 import { receiveWaiting } from "./conversation-joining.ts";
 
-// Two users who have each other as contacts: peers. docs/sharing.md has the rules.
+// Peers are two users who have each other as contacts. docs/sharing.md has the rules.
 
-/** Finds the user of a name, other than the owner, who has the owner as a contact. A scalar. */
+/** Selects, as a scalar, the user with this name, other than the owner, who has the owner as a contact. */
 export function findPeerId(usernameKey: string, ownerId: string): Statement {
   return sql`(SELECT them.id FROM users them
     JOIN users me ON me.id <> them.id
@@ -20,7 +20,7 @@ interface Peer {
   user_id: string;
   contact_id: string;
   conversation_id: string;
-  /** When the peer has blocked the owner. */
+  /** When the peer blocked the owner. */
   blocked_at: number | null;
   /** When the peer created the contact. */
   joined_at: number;
@@ -40,16 +40,16 @@ interface NewContact {
   body: string;
   createdAt: number;
   blocked: boolean;
-  /** The id whose position the conversation gets in the inbox, if messages wait. */
+  /** If messages wait, the conversation gets the position of this id in the inbox. */
   positionId: string;
-  /** How many grants are written at once; the eraser does the rest. */
+  /** How many grants to write at once. The eraser writes the rest. */
   limit: number;
 }
 
 /**
- * Part of other writes: moves the contact to the conversation that the peer has with the owner. The owner sees
- * everything that the peer has sent there, unless the owner left it before, and nothing that was meant for a former
- * user of the owner's name, or withheld when a block ended. Returns the id of that conversation.
+ * Part of other writes: moves the contact to the conversation that the peer has with the owner, and returns its id. The owner
+ * sees everything that the peer has sent there, unless the owner has left it before. The owner does not see messages for a
+ * former user of the owner's name, or messages that were withheld when a block ended.
  */
 export function* joinPeer(contact: NewContact): Write<string> {
   const { id, ownerId, usernameKey, createdAt } = contact;
@@ -88,12 +88,12 @@ export function* joinPeer(contact: NewContact): Write<string> {
 }
 
 /**
- * Part of unblocking: withholds what was sent since the block (milliseconds) to the conversation that the user of that name has
- * with the owner, if the owner may still join it and would receive that.
+ * Part of unblocking: withholds messages that were sent since the block (milliseconds) to the conversation that the user of that
+ * name has with the owner, if the owner may still join it and would receive them.
  */
 export function withholdWaiting(ownerId: string, usernameKey: string, since: number): Statement {
   const bound = idBound("msg", since);
-  // Goes on with the run of an earlier block if messages of the two have the same time.
+  // Extends the run of an earlier block if messages of both have the same time.
   return sql`INSERT INTO withheld (user_id, conversation_id, from_id, to_id)
     SELECT me.id, v.id, COALESCE((SELECT w.from_id FROM withheld w WHERE w.user_id = me.id AND w.conversation_id = v.id
         AND w.to_id >= ${bound} ORDER BY w.from_id DESC LIMIT 1), ${bound}), v.last_id
@@ -107,7 +107,7 @@ export function withholdWaiting(ownerId: string, usernameKey: string, since: num
     ON CONFLICT (user_id, conversation_id, from_id) DO UPDATE SET to_id = excluded.to_id`;
 }
 
-/** Part of leaving a conversation with the user of that name: erases what was withheld if that user has never joined. */
+/** Part of leaving a conversation with the user of that name: erases withheld runs if that user has never joined. */
 export function forgetWaiting(conversationId: string, usernameKey: string): Statement {
   return sql`DELETE FROM withheld WHERE conversation_id = ${conversationId}
     AND user_id = (SELECT id FROM users WHERE username_key = ${usernameKey})
@@ -117,12 +117,12 @@ export function forgetWaiting(conversationId: string, usernameKey: string): Stat
       AND d.user_id = withheld.user_id)`;
 }
 
-/** How long after the erasure of a user messages may still have been meant for that user. */
+/** For this long after a user is erased, messages to that name may still be meant for the erased user. */
 const GRACE_MS = 60_000;
 
 /**
- * Returns the last message that the new member does not see. All that waits is from the peer or a former member, so a
- * member who blocks the peer while joining receives nothing of it.
+ * Returns the last message that the new member does not see. All waiting messages are from the peer or a former member, so a
+ * member who blocks the peer while joining receives none.
  */
 function* findSince({ departed, last_id, username_key }: Peer, isPeerBlocked: boolean): Write<string> {
   if (last_id === null) return "";
@@ -130,11 +130,11 @@ function* findSince({ departed, last_id, username_key }: Peer, isPeerBlocked: bo
   const erased = yield* get(whenErased(username_key));
   if (!erased) return "";
   const graceEnd = idBound("msg", erased.at + GRACE_MS + 1);
-  // What is sent after the member has joined is meant for that member.
+  // Messages sent after the member has joined are meant for that member.
   return graceEnd < last_id ? graceEnd : last_id;
 }
 
-/** Matches the contact that the user of that name has of the owner. */
+/** Matches the contact by which the user of that name has the owner. */
 function isTheirs(usernameKey: string, ownerId: string): Statement {
   return sql`owner_id = (SELECT id FROM users WHERE username_key = ${usernameKey})
     AND username_key = (SELECT username_key FROM users WHERE id = ${ownerId})`;
@@ -153,14 +153,14 @@ export function showPresence(ownerId: string, usernameKey: string): Statement {
       AND EXISTS (SELECT 1 FROM contacts c WHERE c.owner_id = ${ownerId} AND c.username_key = ${usernameKey})`;
 }
 
-/** Part of erasing a user: removes the user as peer of the contact of that name. */
+/** Part of erasing a user: removes the user as the peer of the contact that the user of that name has. */
 export function forgetPeer(userId: string, ownKey: string, usernameKey: string): Statement {
   return sql`UPDATE contacts SET peer_id = NULL, peer_since = NULL
     WHERE owner_id = (SELECT id FROM users WHERE username_key = ${usernameKey}) AND username_key = ${ownKey}
       AND peer_id = ${userId}`;
 }
 
-/** Part of erasing a user: a later user of the name gets nothing that was sent before. */
+/** Part of erasing a user: records the time, so that a later user of the name gets nothing that was sent before. */
 export function noteErasedName(usernameKey: string, erasedAt: number): Statement {
   return sql`INSERT INTO erased_names (name_hash, at) VALUES (${hashOf(usernameKey)}, ${erasedAt})
     ON CONFLICT (name_hash) DO UPDATE SET at = excluded.at`;
@@ -171,7 +171,7 @@ export function whenErased(usernameKey: string): Statement<{ at: number }> {
   return sql`SELECT at FROM erased_names WHERE name_hash = ${hashOf(usernameKey)}`;
 }
 
-/** Stored as a hash: the name is erased with its user. */
+/** Hashes the name, because the name itself is erased with its user. */
 function hashOf(usernameKey: string): Uint8Array {
   return hash("sha256", usernameKey, "buffer");
 }

@@ -18,12 +18,12 @@ export interface TokenRow {
 
 const COLUMNS = sql`id, user_id, name, scopes, expires_at, created_at`;
 
-/** `hash` is the SHA-256 of the token, which itself is stored nowhere. */
+/** Finds a token by its SHA-256. The token itself is not stored. */
 export function findToken(db: Reader, hash: Uint8Array): Promise<TokenRow | undefined> {
   return db.get<TokenRow>(sql`SELECT ${COLUMNS} FROM tokens WHERE hash = ${hash}`);
 }
 
-/** Part of each write that revokes tokens: processes then drop the verified tokens that they have in memory. */
+/** Part of each write that revokes tokens: makes processes drop the verified tokens that they have in memory. */
 const NOTE_REVOCATION = sql`UPDATE revocations SET count = count + 1`;
 
 export function findTokenById(db: Reader, id: string): Promise<TokenRow | undefined> {
@@ -113,7 +113,7 @@ interface DeleteToken {
   entry: NewEntry;
 }
 
-/** Returns how many of these tokens existed. Push subscriptions made with them end. */
+/** Deletes tokens, ends the push subscriptions made with them, and returns how many of the tokens existed. */
 const deleteTokens = write(
   { publishesEvents: true, revokesTokens: true },
   function* (input: { tokens: readonly DeleteToken[] }): Write<number> {
@@ -160,8 +160,8 @@ export async function hasTokensExpiredBefore(db: Reader, time: number): Promise<
 }
 
 /**
- * Erases a few at a time, with the push subscriptions made with them. Expired tokens are refused anyway, so no process has
- * to be notified.
+ * Erases a few expired tokens at a time, with the push subscriptions made with them. Expired tokens are refused anyway, so no
+ * process has to be notified.
  */
 function* forgetExpiredTokens(input: { before: number; limit: number }): Write<void> {
   const gone = yield* all<{ id: string }>(

@@ -49,7 +49,7 @@ export function allUsers(db: Reader): Promise<DetailedUserRow[]> {
   return db.all<DetailedUserRow>(sql`SELECT ${DETAILS} FROM users ORDER BY id DESC`);
 }
 
-/** What is shown of a sender. */
+/** A sender as other users see them. */
 export interface SenderRow {
   id: string;
   username: string;
@@ -111,7 +111,7 @@ export interface CreateUser {
   entry: NewEntry;
 }
 
-/** The result of creating a user or token, beyond its input. */
+/** The parts of a new user or token that its input does not have. */
 export interface Made {
   id: string;
   createdAt: number;

@@ -2,7 +2,7 @@ import { type Page, pageClause } from "../../page.ts";
 import { type Reader, type Statement, sql } from "../../sql.ts";
 import { batch, run, type Write } from "../../write.ts";
 
-/** Who makes a change, and when: what an audit entry is recorded with. */
+/** The author and time of a change, for its audit entry. */
 export interface NewEntry {
   /** aud_… */
   id: string;
@@ -10,7 +10,7 @@ export interface NewEntry {
   at: number;
   /** Null for the command line and for downloads by link. */
   actorId: string | null;
-  /** Null for the same and for a JWT. */
+  /** Null for these and for a JWT. */
   tokenId: string | null;
 }
 
@@ -88,14 +88,14 @@ export function entriesQuery(page: Page): Statement<EntryRow> {
   return sql`SELECT id, at, actor_id, token_id, action, object_id, details FROM audit WHERE ${pageClause(page)}`;
 }
 
-/** Downloads of one attachment by link from one address, in one entry. */
+/** Downloads of one attachment by link from one address, which share an entry. */
 export interface Downloads {
   entry: NewEntry;
   attachmentId: string;
   details: { address: string; count: number };
 }
 
-/** Skips entries that exist already, from a write whose answer was lost. */
+/** Records downloads. Skips entries that exist already, from a write whose answer was lost. */
 function* recordDownloads(input: { downloads: readonly Downloads[] }): Write<void> {
   yield* batch(
     input.downloads.map(({ entry, attachmentId, details }) => {

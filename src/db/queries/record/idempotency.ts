@@ -7,12 +7,12 @@ export interface IdempotentRequest {
   userId: string;
   /** SHA-256 of the key. */
   keyHash: Uint8Array;
-  /** SHA-256 of everything that the request asks for. */
+  /** SHA-256 of the content of the request. */
   fingerprint: Uint8Array;
   /** Milliseconds, as is `until`. */
   now: number;
   until: number;
-  /** Set if the request did not store what a first one needs, because it began as a replay. */
+  /** Set if the request began as a replay, so that it has not stored what a first request needs. */
   replayOnly: boolean;
 }
 
@@ -39,7 +39,7 @@ export async function isKeyUsed(
 
 /**
  * Part of other writes: returns the result of the first request as JSON, undefined if this is the first. Throws
- * `idempotency_key_reused` for another request, and `unavailable` if the key of a replay has expired meanwhile.
+ * `idempotency_key_reused` if the first request was a different one, and `unavailable` if the key of a replay has expired meanwhile.
  */
 export function* findResult(request: IdempotentRequest): Write<string | undefined> {
   const stored = yield* get(selectResult(request.userId, request.keyHash));
@@ -72,7 +72,7 @@ export async function hasLapsedKeys(db: Reader, now: number): Promise<boolean> {
   return (await db.get(sql`SELECT 1 AS one FROM idempotency WHERE until <= ${now} LIMIT 1`)) !== undefined;
 }
 
-/** Erases a few at a time, so that no other write waits long. */
+/** Erases a few expired keys at a time, so that no other write waits long. */
 function* forgetKeys(input: { now: number; limit: number }): Write<void> {
   yield* run(
     sql`DELETE FROM idempotency WHERE (user_id, key_hash) IN (

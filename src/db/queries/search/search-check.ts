@@ -3,7 +3,7 @@ import type { IndexReader } from "../../database.ts";
 import { type Reader, sql } from "../../sql.ts";
 import { followsRule, indexedWords, isIndexed, upTo } from "./search.ts";
 
-/** Texts that are compared at a time, and their characters. */
+/** The number of texts to compare at a time, and of their characters. */
 const PAGE = 200;
 const CHARACTERS = 100_000;
 
@@ -25,8 +25,8 @@ const INDEXED = sql<Indexed>`SELECT b.id, m.id AS message_id, m.conversation_id,
   JOIN messages m ON m.body_id = b.id WHERE b.text IS NOT NULL AND ${isIndexed(sql`b.id`)}`;
 
 /**
- * Yields the texts whose words are not all in the index, and the deleted texts that are; correct also beside a running server.
- * Yields nothing if the index follows another rule: the next start of a server rebuilds it.
+ * Yields texts whose words are not all in the index, and deleted texts whose words are. It is also correct while a server runs.
+ * Yields nothing if the index follows another rule, because the next start of a server rebuilds it.
  */
 export async function* findIndexFaults(db: Reader, index: IndexReader): AsyncGenerator<IndexFault> {
   if (!(await followsRule(db))) return;
@@ -35,7 +35,7 @@ export async function* findIndexFaults(db: Reader, index: IndexReader): AsyncGen
     if (found.length === 0) break;
     const bodies = upTo(CHARACTERS, found);
     yield* findMissing(db, index, bodies);
-    // Reads do not wait, so this lets timers and signals run.
+    // Reads are synchronous, so let timers and signals run.
     await setImmediate();
     last = bodies.at(-1)!.id;
   }
@@ -56,7 +56,7 @@ async function* findMissing(
     missing.set(body_id, (missing.get(body_id) ?? 0) - 1);
   for (const { id, message_id } of bodies) {
     if (missing.get(id)! <= 0) continue;
-    // Checked again in one statement: the text may have been deleted since.
+    // Check again in one statement: the text may have been deleted since.
     const entries = index.find(wanted.get(id)!, id, id);
     const row = await db.get(
       sql<Indexed & { entries: number }>`SELECT it.id, (SELECT COUNT(*) FROM (${entries}) AS e) AS entries

@@ -12,25 +12,26 @@ import {
 } from "../../sql.ts";
 import { all, batch, get, run, type Write, write } from "../../write.ts";
 
-// A new body waits in `unindexed` until the indexer writes its words into the index, many bodies at once: for one alone that costs
-// as much as sending the message. Until then a search reads its text. Words leave the index in the transaction that erases the text.
+// A new body waits in `unindexed` until the indexer writes its words into the index, with those of many other bodies: for a single
+// body that costs as much as sending the message. Until then a search reads its text. The transaction that erases a text also
+// removes its words from the index.
 
-/** What a write knows of a text that it adds or erases. */
+/** A text that a write adds or erases. */
 export interface IndexedBody {
   conversation_id: string;
   body_id: number | null;
   text: string | null;
 }
 
-/** The part of an id that is random enough to tell conversations apart. A search checks what it finds. */
+/** The part of an id that is random enough to distinguish conversations. A search checks what it finds. */
 const KEY_LENGTH = 10;
 
-/** Returns what stands before each word of the conversation in the index. */
+/** Returns the prefix of all words of the conversation in the index. */
 export function indexKey(conversationId: string): string {
   return conversationId.slice(-KEY_LENGTH);
 }
 
-/** Returns what the index has of a text. */
+/** Returns the words of a text as they are in the index. */
 export function indexedWords(conversationId: string, text: string): string[] {
   const key = indexKey(conversationId);
   return toEntries(text).map((entry) => key + entry);
@@ -42,17 +43,17 @@ export function isIndexed(bodyId: Statement): Statement {
     AND COALESCE((SELECT MIN(after_id) FROM reindexing), ${bodyId}) >= ${bodyId}`;
 }
 
-/** Part of other writes: lets the text be found. */
+/** Part of other writes: queues the text for the index. */
 export function queueBody(bodyId: number | null, text: string | null): Statement[] {
   return bodyId === null || text === null ? [] : [sql`INSERT INTO unindexed (body_id) VALUES (${bodyId})`];
 }
 
-/** Part of other writes: takes the words of the text out of the index, if they are there. */
+/** Part of other writes: removes the words of the text from the index, if they are there. */
 export function dropWords({ conversation_id, body_id, text }: IndexedBody): Statement[] {
   if (body_id === null || text === null) return [];
   const forget = sql`DELETE FROM unindexed WHERE body_id = ${body_id}`;
   const words = indexedWords(conversation_id, text).join(" ");
-  // SQLite counts the rows of the index, and is not to take away one that never was there.
+  // SQLite counts the rows of the index, so do not remove one that was never added.
   if (words === "") return [forget];
   return [
     sql`INSERT INTO message_index (message_index, rowid, words)
@@ -70,13 +71,13 @@ interface NewBody {
 const NEW_BODY = sql<NewBody>`SELECT b.id, m.conversation_id, b.text FROM message_bodies b
   JOIN messages m ON m.body_id = b.id`;
 
-export function bodiesBehind(id: number, limit: number): Statement<NewBody> {
-  // Both tables are bounded: PostgreSQL would begin with the first message.
+export function bodiesAfter(id: number, limit: number): Statement<NewBody> {
+  // Bound the ids in both tables: PostgreSQL would otherwise begin with the first message.
   return sql`${NEW_BODY} WHERE b.id > ${id} AND m.body_id > ${id} AND b.text IS NOT NULL
     ORDER BY b.id LIMIT ${limit} + 0`;
 }
 
-/** Each looked up by itself: PostgreSQL would join all messages, and so conflict with new ones. */
+/** Selects waiting bodies. Looks each up separately: PostgreSQL would join all messages, and so conflict with new ones. */
 function waitingBodies(limit: number): Statement<NewBody> {
   return sql`SELECT id, conversation_id, text FROM (SELECT w.body_id AS id,
       (SELECT m.conversation_id FROM messages m WHERE m.body_id = w.body_id) AS conversation_id,
@@ -85,22 +86,22 @@ function waitingBodies(limit: number): Statement<NewBody> {
     WHERE conversation_id IS NOT NULL ORDER BY id`;
 }
 
-/** How much of the index is written at once. */
+/** How much of the index to write at once. */
 interface Portion {
   limit: number;
   characters: number;
 }
 
 /**
- * Writes the words of the next texts into the index, at most `limit` and about `characters`. Returns false if the index then has
- * all that were committed when the write began.
+ * Writes the words of the next texts into the index: at most `limit` texts with about `characters`. Returns false if the index
+ * then has all texts that were committed when the write began.
  */
 const indexMessages = write(
   { serializeBy: () => "index" },
   function* ({ limit, characters }: Portion): Write<boolean> {
     const rebuild = yield* get<{ after_id: number }>(sql`SELECT after_id FROM reindexing`);
     const found = rebuild
-      ? yield* all(bodiesBehind(rebuild.after_id, limit))
+      ? yield* all(bodiesAfter(rebuild.after_id, limit))
       : yield* all(waitingBodies(limit));
     if (found.length === 0) {
       if (rebuild) yield* run(sql`DELETE FROM reindexing`);
@@ -123,7 +124,7 @@ const indexMessages = write(
   },
 );
 
-/** Returns the first of the texts that have so many characters together, at least one. */
+/** Returns as many of the first texts as have about this many characters together, at least one. */
 export function upTo<T extends { text: string | null }>(characters: number, found: readonly T[]): T[] {
   let left = characters;
   const end = found.findIndex(({ text }) => {
@@ -133,7 +134,7 @@ export function upTo<T extends { text: string | null }>(characters: number, foun
   return end === -1 ? [...found] : found.slice(0, Math.max(1, end));
 }
 
-/** Divides rows into powers of two, so that statements with them have few texts to prepare. */
+/** Divides rows into groups whose sizes are powers of two, so that few different statements must be prepared. */
 function inPowers<T>(rows: readonly T[]): T[][] {
   const powers: T[][] = [];
   for (let done = 0; done < rows.length; done += powers.at(-1)!.length) {
@@ -143,11 +144,11 @@ function inPowers<T>(rows: readonly T[]): T[][] {
   return powers;
 }
 
-/** Empties the index, which `indexMessages` then rebuilds. Until that is done there is no search. */
+/** Empties the index, which `indexMessages` then rebuilds. Until then searches are refused. */
 export function* rebuildIndex(): Write<void> {
   yield* batch([
     sql`INSERT INTO message_index (message_index) VALUES ('delete-all')`,
-    // A write that takes these into the index meanwhile must fail: PostgreSQL does not see that the index is emptied.
+    // A concurrent write that indexes these texts must fail: PostgreSQL does not detect a conflict with emptying the index.
     sql`DELETE FROM unindexed`,
     sql`DELETE FROM reindexing`,
     sql`INSERT INTO reindexing (after_id) SELECT 0 WHERE EXISTS (SELECT 1 FROM messages)`,
@@ -156,12 +157,12 @@ export function* rebuildIndex(): Write<void> {
   ]);
 }
 
-/** Reports whether the words in the index are those that texts have now. Otherwise they could not be taken out of it. */
+/** Reports whether the index follows the current rule for words. Otherwise words could not be removed from it. */
 export async function followsRule(db: Reader): Promise<boolean> {
   return (await db.get<{ rule: string }>(sql`SELECT rule FROM word_rule`))?.rule === WORD_RULE;
 }
 
-/** How far the index is: `rebuilt` up to this body while it is rebuilt; `waiting` is 1 if bodies wait for it. */
+/** The state of the index: while it is rebuilt, `rebuilt` is the last body in it. `waiting` is 1 if bodies wait for it. */
 export interface IndexState {
   rebuilt: number | null;
   waiting: number;
@@ -175,14 +176,14 @@ export async function getIndexState(db: QuickReader): Promise<IndexState> {
   return state!;
 }
 
-/** Returns the id of the newest body, 0 without any. */
+/** Returns the id of the newest body; 0 if there is none. */
 export async function lastBody(db: Reader): Promise<number> {
   return (await db.get<{ id: number }>(sql`SELECT COALESCE(MAX(id), 0) AS id FROM message_bodies`))!.id;
 }
 
 /**
- * Returns the bodies after this one that wait for the index, in their order, each with the id of its message if that is in a
- * conversation of the user, else null.
+ * Returns the bodies after this one that wait for the index, in their order, each with the id of its message, or null if the
+ * message is not in a conversation of the user.
  */
 export async function listUnindexed(
   db: ValuesReader,
@@ -206,8 +207,8 @@ export async function findMessagesOfBodies(db: ValuesReader, bodyIds: readonly n
 }
 
 /**
- * Returns the texts of the first of the messages, newest first or oldest first, which have so many bytes together apart from the
- * last one, no matter who sees them. Those without a text have null. The sizes of texts are read without the texts.
+ * Returns texts of the messages, newest first or oldest first, until they have this many bytes together without the last one. Does
+ * not check who sees them. A message without a text has null. Only the sizes are read to find the last one.
  */
 export async function listTexts(
   db: ValuesReader,
@@ -225,7 +226,7 @@ export async function listTexts(
 
 export type ConversationEnd = [id: string, lastId: string];
 
-/** Returns the conversations in which the user has got a message, or this one if it is one of them. */
+/** Returns the conversations in which the user has received a message, or only this one if it is among them. */
 export async function listConversationEnds(
   db: ValuesReader,
   userId: string,
@@ -239,8 +240,8 @@ export async function listConversationEnds(
 }
 
 /**
- * Returns ids of messages of the conversations that are greater than `from` and less than `to`, in no order, at most `limit`. None
- * from before the user joined, and possibly some that are withheld from the user.
+ * Returns ids between `from` and `to` of messages of the conversations, in no order, at most `limit`. Leaves out messages from
+ * before the user joined, but not those that are withheld from the user.
  */
 export async function listIdsBetween(
   db: ValuesReader,

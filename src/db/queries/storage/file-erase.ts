@@ -12,7 +12,7 @@ export interface ErasedFile {
   file_size: number;
 }
 
-/** Part of other writes: erases an attachment, whose bytes follow. Grants of other users than its uploader are another matter. */
+/** Part of other writes: erases an attachment; its bytes are erased later. Leaves the grants of users other than its uploader. */
 export function eraseFile(file: ErasedFile, now: number): Statement[] {
   return [
     ...returnStorage(file),
@@ -27,7 +27,7 @@ export interface ErasedMessage extends IndexedBody {
   has_reactions: number;
 }
 
-/** Part of other writes: erases a message with its reactions. Its files are another matter. */
+/** Part of other writes: erases a message with its reactions, but not its files. */
 export function eraseMessage(message: ErasedMessage): Statement[] {
   const { id, has_reactions } = message;
   return [
@@ -38,8 +38,8 @@ export function eraseMessage(message: ErasedMessage): Statement[] {
 }
 
 /**
- * Part of other writes: erases what a user wrote. The empty row stays: to delete it SQLite may merge pages, and merging
- * leaves copies of their texts in the file. For the same reason an edited text gets a new row.
+ * Part of other writes: erases the text of a message. The empty row stays: deleting it could make SQLite merge pages, which leaves
+ * copies of their texts in the file. For the same reason an edited text gets a new row.
  */
 export function eraseBody(body: IndexedBody): Statement[] {
   if (body.body_id === null) return [];

@@ -25,9 +25,9 @@ export interface NewFile {
   hasIntent: boolean;
   /** Null if there is no quota. */
   reservation: Reservation | null;
-  /** How many files the uploader may upload today; 0: no limit. */
+  /** How many files the uploader may upload per day; 0 means no limit. */
   filesPerDay: number;
-  /** Whether it was to be scanned for viruses, and passes without. */
+  /** Whether the file is accepted although it could not be scanned for viruses. */
   isUnscanned: boolean;
   /** Pixels, if it is a picture. */
   pictureSize: { width: number; height: number } | null;
@@ -36,8 +36,8 @@ export interface NewFile {
 }
 
 /**
- * Part of other writes: attaches the file to a message. Everybody who sees the message sees the file. Statements `before`
- * that go out with others. Throws `quota_exceeded`, `daily_limit_reached`, and `unavailable` if the upload took too
+ * Part of other writes: attaches the file to a message. Everybody who sees the message sees the file. The statements in `before`
+ * are sent in the same round trip. Throws `quota_exceeded`, `daily_limit_reached`, and `unavailable` if the upload took too
  * long.
  */
 export function* addFile(
@@ -48,7 +48,7 @@ export function* addFile(
   before: readonly Statement[],
 ): Write<void> {
   const { id, uploaderId, fileSize, reservation, bytes, isUnscanned, pictureSize } = file;
-  // An expired intent is a tombstone by now: the bytes are erased.
+  // An expired intent has become a tombstone, and the bytes are erased.
   if (file.hasIntent && !(yield* get(settleIntent(file.blobKey)))) throw new ParleyError("unavailable");
   if (reservation) yield* checkQuota(reservation);
   if (file.filesPerDay > 0) yield* countFile(uploaderId, file.filesPerDay, file.createdAt);

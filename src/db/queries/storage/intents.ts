@@ -8,7 +8,7 @@ interface Intent {
   until: number;
 }
 
-/** Records an upload before its first byte reaches a store that cannot tell interrupted uploads from files. */
+/** Records an upload before its first byte reaches a store that cannot distinguish interrupted uploads from files. */
 export function* createIntent(input: Intent): Write<void> {
   yield* run(insertIntent(input));
 }
@@ -18,7 +18,7 @@ export function insertIntent({ blobKey, until }: Intent): Statement {
   return sql`INSERT INTO intents (blob_key, until) VALUES (${blobKey}, ${until})`;
 }
 
-/** Returns false if the intent has expired. */
+/** Extends an intent. Returns false if it has expired. */
 function* renewIntent(input: Intent): Write<boolean> {
   const renewed = yield* get(
     sql`UPDATE intents SET until = ${input.until} WHERE blob_key = ${input.blobKey} RETURNING blob_key`,
@@ -26,7 +26,7 @@ function* renewIntent(input: Intent): Write<boolean> {
   return renewed !== undefined;
 }
 
-/** Call this after the blob was discarded. */
+/** Removes an intent. Call this after the blob was discarded. */
 function* dropIntent(input: { blobKey: string }): Write<void> {
   yield* run(sql`DELETE FROM intents WHERE blob_key = ${input.blobKey}`);
 }

@@ -16,7 +16,7 @@ export async function findSmallFile(db: QuickReader, attachmentId: string): Prom
   return (await db.getValues(selectBytes<[bytes: Uint8Array]>(attachmentId)))?.[0];
 }
 
-/** The same for a check, which reads all of them. */
+/** Reads a small file for a check, which reads all of them. */
 export async function checkSmallFile(db: Reader, attachmentId: string): Promise<Uint8Array | undefined> {
   return (await db.get(selectBytes<{ bytes: Uint8Array }>(attachmentId)))?.bytes;
 }

@@ -3,8 +3,8 @@ import { roundedSize } from "../../../util/sizes.ts";
 import { type Reader, type Statement, sql } from "../../sql.ts";
 import { get, run, type Write, write } from "../../write.ts";
 
-// The used storage of a user: the sum of the files that the user has uploaded and still sees. It is kept as a counter;
-// `parley check` compares it with the rows.
+// The used storage of a user is the sum of the files that the user has uploaded and still sees. It is kept as a counter, and
+// `parley check` compares that with the rows.
 
 /** Users compared at a time. */
 const PAGE = 20;
@@ -15,7 +15,7 @@ export async function storageUsed(db: Reader, userId: string): Promise<number> {
   return row?.used ?? 0;
 }
 
-/** Adds up the storage of the users after this one, at most so many. `last` is the last of them; null if there are none. */
+/** Adds up the storage of the next users after this one, at most `limit`. `last` is the last of them; null if there are none. */
 export async function sumStorage(
   db: Reader,
   after: string,
@@ -33,7 +33,7 @@ export function addStorage(userId: string, bytes: number): Statement {
   return sql`UPDATE storage SET used = used + ${bytes} WHERE user_id = ${userId}`;
 }
 
-/** Part of other writes: an erased file does not count any more. It did as long as its uploader had a grant. */
+/** Part of other writes: subtracts an erased file, unless its uploader no longer has a grant: then it does not count. */
 export function returnStorage(file: { id: string; uploader_id: string; file_size: number }): Statement[] {
   const isTheirs = sql`user_id = ${file.uploader_id} AND attachment_id = ${file.id}`;
   return [
@@ -55,8 +55,8 @@ export interface Reservation {
 }
 
 /**
- * Reserves room for the bytes until this time (milliseconds), replacing the reservation of the same upload. If there is
- * no room, returns the reason and drops the reservation, so that refused uploads leave their room to others.
+ * Reserves quota for the bytes until this time (milliseconds), replacing the reservation of the same upload. If they exceed the
+ * quota, returns the reason and drops the reservation, so that other uploads can use it.
  */
 export const reserveStorage = write(
   { serializeBy: ({ userId }) => userId },
@@ -89,7 +89,7 @@ export function* checkQuota(reservation: Reservation): Write<void> {
   if (refusal !== null) throw new ParleyError("quota_exceeded", refusal);
 }
 
-/** Returns why the bytes exceed the quota beside stored files and reservations; null if they do not. */
+/** Returns the reason if the bytes, stored files and other reservations exceed the quota; otherwise null. */
 function* findRefusal({ id, userId, bytes, quota, now }: Reservation): Write<string | null> {
   const row = yield* get<{ used: number; promised: number }>(
     sql`SELECT s.used, COALESCE((SELECT SUM(r.bytes) FROM reservations r
@@ -107,7 +107,7 @@ function dayOf(now: number): number {
   return Math.floor(now / DAY_MS);
 }
 
-/** Throws `daily_limit_reached` if the user has uploaded so many files today. The commit of a file checks it again. */
+/** Throws `daily_limit_reached` if the user has uploaded `limit` files today. The commit of a file checks this again. */
 export async function checkDailyLimit(db: Reader, userId: string, limit: number, now: number): Promise<void> {
   const reached = await db.get(
     sql`SELECT 1 AS one FROM storage WHERE user_id = ${userId} AND day = ${dayOf(now)} AND files >= ${limit}`,
@@ -115,7 +115,7 @@ export async function checkDailyLimit(db: Reader, userId: string, limit: number,
   if (reached) throw dailyLimitReached(limit, now);
 }
 
-/** Part of other writes: counts a file of today. Throws `daily_limit_reached`. */
+/** Part of other writes: counts a file for today. Throws `daily_limit_reached`. */
 export function* countFile(userId: string, limit: number, now: number): Write<void> {
   const day = dayOf(now);
   const counted = yield* get(
@@ -140,7 +140,7 @@ export interface Miscount {
   found: number;
 }
 
-/** Correct also beside a running server: one statement per user. */
+/** Yields the users with wrong counters. Uses one statement per user, so that it is also correct while a server runs. */
 export async function* findMiscounts(db: Reader): AsyncGenerator<Miscount> {
   for (let last = ""; ; ) {
     const users = await db.all<Miscount>(

@@ -7,7 +7,7 @@ import { batch, type Write } from "../../write.ts";
  */
 export async function listTombstones(db: Reader, now: number, limit: number): Promise<string[]> {
   const rows = await db.all<{ blob_key: string }>(
-    // In the order of its key, so that an index finds a hold.
+    // Ordered by the key, so that the index finds a hold.
     sql`SELECT blob_key FROM tombstones
       WHERE (SELECT name FROM holds WHERE until > ${now} ORDER BY name LIMIT 1) IS NULL
       ORDER BY created_at, blob_key LIMIT ${limit} + 0`,

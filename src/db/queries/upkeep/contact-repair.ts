@@ -1,7 +1,10 @@
 import { type Statement, sql } from "../../sql.ts";
 import { get, type Write, write } from "../../write.ts";
 
-/** Selects contacts whose owner is not a member of their conversation. An older release that runs on a newer schema can create such contacts. */
+/**
+ * Selects contacts whose owner is not a member of their conversation. An older release that runs on a newer schema can create
+ * them.
+ */
 export const LOST = sql`FROM contacts c WHERE NOT EXISTS (SELECT 1 FROM members m
     WHERE m.conversation_id = c.conversation_id AND m.user_id = c.owner_id AND m.contact_id = c.id)
   AND NOT EXISTS (SELECT 1 FROM erasing e WHERE e.user_id = c.owner_id)`;
@@ -16,8 +19,8 @@ export function lostContacts(): Statement<ContactKey> {
 }
 
 /**
- * Makes the owner a member of the contact's conversation, who sees nothing that others have sent there before. Returns
- * false if that is not possible, or was done meanwhile.
+ * Makes the owner a member of the contact's conversation. The owner sees nothing that others have sent there before. Returns
+ * false if that is impossible, or was done meanwhile.
  */
 const repairContact = write({}, function* ({ ownerId, id }: ContactKey): Write<boolean> {
   const contact = yield* get(

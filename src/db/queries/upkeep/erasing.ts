@@ -21,12 +21,12 @@ interface ErasedUser {
   conversation_id: string;
 }
 
-/** What a step of the eraser needs. */
+/** The input of one step of the eraser. */
 interface EraseInput {
   now: number;
-  /** How many rows are erased at most. */
+  /** The maximum number of rows to erase. */
   limit: number;
-  /** The id of the first message that tells a group about it. */
+  /** The id of the first system message about it in a group. */
   messageId: string;
 }
 
@@ -38,14 +38,14 @@ interface DeleteUser {
   deletedAt: number;
   /** How many rows are erased at once; the eraser does the rest. */
   limit: number;
-  /** The id of the first message that tells a group about it. */
+  /** The id of the first system message about it in a group. */
   messageId: string;
   entry: NewEntry;
 }
 
 /**
- * Deletes the user with tokens, contacts, webhooks and notes; the user leaves every conversation. Rows left to the
- * eraser belong to nobody from now on. Throws `user_not_found`.
+ * Deletes the user with tokens, contacts, webhooks and notes, and removes the user from every conversation. From then on nobody
+ * can see the rows that are left to the eraser. Throws `user_not_found`.
  */
 export const deleteUser = write(
   { publishesEvents: true, revokesTokens: true },
@@ -78,10 +78,10 @@ function* eraseUser(user: ErasedUser, step: EraseInput): Write<void> {
   );
 }
 
-/** Returns true if none are left. */
+/** Erases rows of the user, and returns true if none are left. */
 function* eraseRowsOf(user: ErasedUser, { now, limit, messageId }: EraseInput): Write<boolean> {
-  // Each step starts over, because conversations that the user is still a member of may continue. Events come first,
-  // because webhooks for all users get deliveries of existing events.
+  // Each step starts again from the first part, because conversations that the user has not left yet may get new messages. Events
+  // come first, because webhooks for all users get deliveries of existing events.
   const parts = [
     (left: number) => forgetEventsOf(user.user_id, left),
     (left: number) => forgetWebhooksOf(user.user_id, left, now),
@@ -91,12 +91,12 @@ function* eraseRowsOf(user: ErasedUser, { now, limit, messageId }: EraseInput): 
     (left: number) => leaveConversation(user.conversation_id, user.user_id, now, left),
     (left: number) =>
       eraseSome("blocks", ["owner_id", "username_key"], sql`owner_id = ${user.user_id}`, left),
-    // What the user has left in conversations of others.
+    // Rows of the user in conversations of others.
     (left: number) =>
       eraseSome("reactions", ["message_id", "place", "nth"], sql`user_id = ${user.user_id}`, left),
     (left: number) =>
       eraseSome("withheld", ["user_id", "conversation_id", "from_id"], sql`user_id = ${user.user_id}`, left),
-    // After what was withheld before joining.
+    // After the messages that were withheld before joining.
     (left: number) =>
       eraseSome("preparing", ["conversation_id", "user_id"], sql`user_id = ${user.user_id}`, left),
     (left: number) => forgetKeysOf(user.user_id, left),
@@ -110,7 +110,7 @@ function* eraseRowsOf(user: ErasedUser, { now, limit, messageId }: EraseInput): 
   return true;
 }
 
-/** Returns how many rows were erased; fewer than `limit` means that no contacts are left. */
+/** Deletes contacts of the user. Returns the number of erased rows; fewer than `limit` means that no contacts are left. */
 function* leaveContacts(user: ErasedUser, limit: number, now: number): Write<number> {
   const contacts = yield* all<{ id: string; conversation_id: string; username_key: string }>(
     sql`SELECT id, conversation_id, username_key FROM contacts WHERE owner_id = ${user.user_id} ORDER BY id
@@ -131,8 +131,8 @@ function* leaveContacts(user: ErasedUser, limit: number, now: number): Write<num
 }
 
 /**
- * Runs one step of the eraser: erases at most `limit` rows. Returns false if nothing is left. What was deleted stays
- * marked until its last step, so that a crash between two steps loses nothing.
+ * Runs one step of the eraser: erases at most `limit` rows. Returns false if nothing is left. Deleted items stay marked
+ * until their last step, so that a crash between two steps loses nothing.
  */
 export function* eraseStep(step: EraseInput): Write<boolean> {
   const { limit, now } = step;

@@ -14,14 +14,14 @@ function* placeHold(input: Hold): Write<void> {
   yield* run(sql`INSERT INTO holds (name, until) VALUES (${input.name}, ${input.until})`);
 }
 
-/** Leaves an expired hold unchanged: the bytes may be gone, and the caller has to learn of it. */
+/** Renews a hold, but not an expired one: bytes may already be gone, and `dropHold` has to report that. */
 function* renewHold(input: Hold): Write<void> {
   yield* run(
     sql`UPDATE holds SET until = ${input.until} WHERE name = ${input.name} AND until > ${input.now}`,
   );
 }
 
-/** Reports whether the hold was valid all the time. */
+/** Removes a hold, and reports whether it was valid all the time. */
 function* dropHold(input: { name: string; now: number }): Write<boolean> {
   const hold = yield* get<{ until: number }>(
     sql`DELETE FROM holds WHERE name = ${input.name} RETURNING until`,

@@ -27,7 +27,7 @@ export async function* storedFiles(db: Reader): AsyncGenerator<StoredFile> {
           LIMIT ${PAGE} + 0`,
     );
     yield* page;
-    // Reads do not wait, so this lets timers and signals run.
+    // Reads are synchronous, so let timers and signals run.
     await setImmediate();
     if (page.length < PAGE) return;
     last = page.at(-1)!.id;
@@ -47,7 +47,7 @@ export async function storedBytes(db: Reader): Promise<{ files: number; bytes: n
   return row!;
 }
 
-/** Reports whether the bytes belong to an attachment or an upload, or to deleted ones and are still to be erased. */
+/** Reports whether the bytes belong to an attachment or upload, or to a deleted one and are still to be erased. */
 export async function isBlobKnown(db: Reader, blobKey: string): Promise<boolean> {
   const known = sql`SELECT 1 AS one FROM attachments WHERE blob_key = ${blobKey}
     UNION ALL SELECT 1 FROM tombstones WHERE blob_key = ${blobKey}
@@ -58,14 +58,14 @@ export async function isBlobKnown(db: Reader, blobKey: string): Promise<boolean>
 
 /** Faults in a database file. */
 export interface Corruption {
-  /** In the search index, if it can be rebuilt. */
+  /** Faults in the search index, if it can be rebuilt. */
   index: string[];
   rows: string[];
 }
 
 /**
- * Returns the faults that SQLite finds in the database file. It reads the whole file and compares each index with its
- * table, which `quick_check` does not: lists are read from indexes.
+ * Returns the faults that SQLite finds in the database file. It reads the whole file and, unlike `quick_check`, compares each
+ * index with its table, because lists are read from indexes.
  */
 export async function findCorruption(db: Reader): Promise<Corruption> {
   try {
@@ -76,7 +76,7 @@ export async function findCorruption(db: Reader): Promise<Corruption> {
     return { index, rows };
   } catch (error) {
     const rows = await findRowCorruption(db);
-    // Nothing else fails the check instead of being reported by it. FTS5 then cannot empty the index either.
+    // Only a damaged index makes the check itself fail. FTS5 then cannot empty the index either.
     return {
       index: [],
       rows: [`the search index cannot be read or rebuilt: ${(error as Error).message}`, ...rows],
@@ -93,7 +93,7 @@ async function findRowCorruption(db: Reader): Promise<string[]> {
   return messages;
 }
 
-/** `what` is a table, or the most faults that are returned of all tables. */
+/** `what` is a table, or the maximum number of faults to return for all tables. */
 async function checkIntegrity(db: Reader, what: string): Promise<string[]> {
   const found = await db.all<{ integrity_check: string }>(sql`PRAGMA integrity_check(${raw(what)})`);
   return found.map((row) => row.integrity_check).filter((message) => message !== "ok");

@@ -2,8 +2,8 @@ import { type Reader, type Statement, sql } from "../../sql.ts";
 import { sees } from "../visibility/visibility.ts";
 import { LOST } from "./contact-repair.ts";
 
-// Tables refer to each other without foreign keys. These are the rules that writes keep between them, each as the rows that
-// break it: one statement each, so that it is also correct beside a running server.
+// Tables refer to each other without foreign keys. Writes keep these rules. Each is a single statement that selects the rows that
+// break it, so that it is also correct while a server runs.
 
 /** A row that breaks a rule. */
 export interface Orphan {
@@ -15,20 +15,20 @@ export interface Orphan {
   isRepairable: boolean;
 }
 
-/** Of rows `r` of a user in a conversation. */
+/** Holds if the user of row `r` is a member of its conversation. */
 const HAS_MEMBER = sql`EXISTS (SELECT 1 FROM members m
   WHERE m.conversation_id = r.conversation_id AND m.user_id = r.user_id)`;
-/** What a user has left behind is erased in steps. */
+/** Holds if the user has left the conversation and the eraser has not finished: rows are erased in steps. */
 const IS_LEFT = sql`EXISTS (SELECT 1 FROM departing d
   WHERE d.conversation_id = r.conversation_id AND d.user_id = r.user_id)`;
-/** Somebody has the user as a contact there, who ended a block before joining. */
+/** Holds if another user has this one as a contact in the conversation, so that this one may still join it. */
 const MAY_JOIN = sql`EXISTS (SELECT 1 FROM users u JOIN contacts c ON c.username_key = u.username_key
   JOIN members o ON o.conversation_id = r.conversation_id AND o.user_id = c.owner_id AND o.contact_id = c.id
   WHERE u.id = r.user_id)`;
-/** The user is about to join the group, and what blocked users had sent is withheld before. */
+/** Holds if the user is about to join the group: messages of blocked users are withheld before that. */
 const IS_PREPARING = sql`EXISTS (SELECT 1 FROM preparing p
   WHERE p.conversation_id = r.conversation_id AND p.user_id = r.user_id)`;
-/** What an erased user has left behind is erased in steps. */
+/** Holds if the user is being erased, which happens in steps. */
 const isErased = (userId: Statement) => sql`EXISTS (SELECT 1 FROM erasing e WHERE e.user_id = ${userId})`;
 const OF_A_USER = sql`SELECT r.user_id || ' ' || r.conversation_id AS row`;
 

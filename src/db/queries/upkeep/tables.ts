@@ -4,8 +4,8 @@ import { keepPosition } from "../events/events.ts";
 import { rebuildIndex } from "../search/search.ts";
 
 /**
- * A table as it is moved to another database: in the order of its key, so that an interrupted move continues after the
- * last row.
+ * A table to move to another database. Rows are moved in the order of the key, so that an interrupted move continues after
+ * the last row.
  */
 export interface Table {
   name: string;
@@ -149,7 +149,7 @@ export const TABLES: readonly Table[] = [
   table("push_keys", ["id"], ["private_key"]),
   table("audit", ["id"], ["at", "actor_id", "token_id", "action", "object_id", "details"]),
 ];
-/** Bytes in the store that no attachment has; not moved if the files move to another store. */
+/** Tables about bytes in the store that no attachment has. They are not moved if the files move to another store. */
 export const OF_THE_STORE: readonly Table[] = [
   table("tombstones", ["blob_key"], ["created_at"]),
   table("intents", ["blob_key"], ["until"]),
@@ -181,7 +181,7 @@ export async function lastKey(db: Reader, { name, key }: Table): Promise<Value[]
 }
 
 /** Returns a batch of rows after a key, or from the first. */
-export async function* rowsBehind(
+export async function* rowsAfter(
   db: Reader,
   { name, key, columns }: Table,
   after: Value[] | undefined,
@@ -220,7 +220,7 @@ function* endMove(input: { secrets: readonly string[]; until: number }): Write<v
   yield* run(sql`DELETE FROM moves`);
   yield* run(keepPosition());
   yield* rebuildIndex();
-  // The contacts have the keys of the other database.
+  // The contacts have keys that the other database has computed, maybe by other rules.
   yield* run(sql`DELETE FROM name_rule`);
   yield* batch(
     input.secrets.map(
@@ -240,7 +240,7 @@ export async function findMove(db: Reader): Promise<string | undefined> {
   return (await db.get<{ source: string }>(sql`SELECT source FROM moves`))?.source;
 }
 
-/** A secret of links issued before the database was moved; valid until this time (milliseconds). */
+/** A secret that signed links before the database was moved. It is valid until `until` (milliseconds). */
 export interface CarriedSecret {
   secret: string;
   until: number;

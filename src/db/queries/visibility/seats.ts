@@ -2,7 +2,7 @@ import { type QuickReader, sql } from "../../sql.ts";
 import { run, type Write } from "../../write.ts";
 import type { Seat } from "./visibility.ts";
 
-/** Part of other writes: creates a conversation by its first member. It exists as long as it has one. */
+/** Part of other writes: creates a conversation by adding its first member. It exists as long as it has members. */
 export function* createConversation(id: string, userId: string, createdAt: number): Write<void> {
   yield* run(
     sql`INSERT INTO members (conversation_id, user_id, joined_at) VALUES (${id}, ${userId}, ${createdAt})`,
@@ -23,7 +23,7 @@ export async function findSeat(
   return found && { user_id: userId, conversation_id: conversationId, since_id: found[0] };
 }
 
-/** Returns the position in an inbox that the message or conversation of this id gives: ids sort by their time. */
+/** Returns the position in an inbox that belongs to this id of a message or conversation. Ids sort by time. */
 export function positionOf(id: string): string {
   return id.slice(4);
 }

@@ -2,9 +2,9 @@ import type { Columns } from "../../columns.ts";
 import { EMPTY, list, padded, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
 
 /**
- * Holds if the member `s` sees the message of this id (a column or a parameter): the only rule of who sees a message, its
- * files, its events and everything that refers to it. docs/sharing.md has it in words. One lookup, however many messages
- * are withheld, because the runs of a member do not overlap.
+ * Holds if the member `s` sees the message with this id (a column or a parameter). This is the only rule for who sees a
+ * message, its files, its events and everything that refers to it; docs/sharing.md describes it. It takes one lookup, however
+ * many messages are withheld, because the runs of a member do not overlap.
  */
 export function sees(messageId: Statement): Statement {
   return sql`${messageId} > s.since_id AND ${messageId} > COALESCE((SELECT w.to_id FROM withheld w
@@ -30,7 +30,7 @@ export async function listSeeing(
   return rows.map(({ user_id }) => user_id);
 }
 
-/** What a walk through a conversation needs of its member. */
+/** A member's seat, as a walk through a conversation needs it. */
 export interface Seat {
   user_id: string;
   conversation_id: string;
@@ -38,16 +38,16 @@ export interface Seat {
   since_id: string;
 }
 
-/** A walk through a conversation, away from the cursor, which is not part of it. */
+/** A walk through a conversation, away from the cursor. The message of the cursor is not part of it. */
 export interface Walk {
   cursor: string;
   newer: boolean;
   limit: number;
-  /** Whether messages of the system are left out. */
+  /** Whether to leave out system messages. */
   withoutSystem?: boolean;
 }
 
-/** Where the messages that the member `s` may see end: at a run that nothing follows. */
+/** Selects where the messages that the member `s` may see end: at a withheld run that no message follows. */
 export const VISIBLE_END = sql`COALESCE((SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM messages x
       WHERE x.conversation_id = w.conversation_id AND x.id > w.to_id) THEN w.from_id END
     FROM withheld w WHERE w.user_id = s.user_id AND w.conversation_id = s.conversation_id
@@ -59,7 +59,7 @@ function lastRun(value: Statement, { user_id, conversation_id }: Seat, condition
     AND ${condition} ORDER BY w.from_id DESC LIMIT 1)`;
 }
 
-/** Where a walk to older messages begins: below a run that the cursor is in, or that nothing parts from it. */
+/** Selects where a walk to older messages begins: before the run that has the cursor, or that ends directly before it. */
 function olderStart(seat: Seat, cursor: string): Statement {
   const isLast = sql`NOT EXISTS (SELECT 1 FROM messages x
     WHERE x.conversation_id = w.conversation_id AND x.id > w.to_id AND x.id < ${cursor})`;
@@ -68,8 +68,8 @@ function olderStart(seat: Seat, cursor: string): Statement {
 }
 
 /**
- * Selects the next messages of a walk. The last column is null if the member sees the message, and otherwise where the walk
- * leaves the run that covers it. Runs are looked for only among messages that are not above all of them.
+ * Selects the next messages of a walk. The last column is null if the member sees the message; otherwise it is the end of the
+ * withheld run that covers it. Messages that are later than all runs are not looked up in them.
  */
 function walkQuery(
   columns: Statement,
@@ -92,7 +92,7 @@ function walkQuery(
 
 /**
  * Returns the next messages that the member sees, at most `limit`, in the order of the walk. Jumps over runs of withheld
- * messages, so that a blocked sender's cost their victim nothing. `columns` are those of the message `m` and of its body `b`.
+ * messages, so that a blocked sender cannot slow their victim down. `columns` are of the message `m` and its body `b`.
  */
 export async function walkVisible<R extends { id: string }>(
   db: QuickReader,

@@ -11,10 +11,10 @@ export interface DeliveryRow {
   id: string;
   event_id: string;
   type: string;
-  /** Skipped: nobody may see any more what it is about. */
+  /** "skipped" means that nobody may see the subject of the event any longer. */
   state: "pending" | "delivered" | "failed" | "skipped";
   attempts: number;
-  /** Null if it is done or waits for an earlier one of its conversation. */
+  /** Null if the delivery is done, or waits for an earlier one of its conversation. */
   next_at: number | null;
   last_status: number | null;
   last_error: string | null;
@@ -30,7 +30,7 @@ export interface DueDelivery {
   webhook_id: string;
   event_id: string;
   position: number;
-  /** Of the events of a change, one for each recipient; null for one event. */
+  /** The position of the last event of a change, which has one for each recipient; null for one event. */
   last_position: number | null;
   /** Empty for the events of a change. */
   recipient_id: string;
@@ -62,7 +62,7 @@ interface AddTestDelivery {
 }
 
 /**
- * Creates a test delivery, which waits for no other. Throws `webhook_not_found`, `webhook_disabled` and
+ * Creates a test delivery, which does not wait for other deliveries. Throws `webhook_not_found`, `webhook_disabled` and
  * `count_limit_reached`.
  */
 const addTestDelivery = write(
@@ -98,7 +98,7 @@ function* requireRoom(webhookId: string): Write<void> {
 }
 
 /**
- * Makes a delivery due again, whatever its state; one that waits for an earlier one of its conversation still waits.
+ * Makes a delivery in any state due again. If it waits for an earlier one of its conversation, it continues to wait.
  * Throws `webhook_not_found`, `webhook_disabled`, `delivery_not_found` and `count_limit_reached`.
  */
 const redeliver = write(
@@ -128,7 +128,7 @@ export interface DueWebhook {
 export function webhooksWithDue(db: Reader, now: number): Promise<DueWebhook[]> {
   const next = (behind: Statement) =>
     sql`SELECT webhook_id FROM deliveries WHERE next_at IS NOT NULL ${behind} ORDER BY webhook_id LIMIT 1`;
-  // Skips from one webhook to the next by the index, however many deliveries each has.
+  // Jumps from one webhook to the next by the index, however many deliveries each has.
   return db.all(
     sql`WITH RECURSIVE waiting (id) AS (
         SELECT (${next(sql``)}) AS id
@@ -155,7 +155,7 @@ interface SettleDelivery {
   id: string;
   state: DeliveryRow["state"];
   attempts: number;
-  /** Set if it is retried. */
+  /** When to retry; null if it is not retried. */
   nextAt: number | null;
   status: number | null;
   error: string | null;
@@ -165,8 +165,8 @@ interface SettleDelivery {
 }
 
 /**
- * Records the outcome of an attempt; after the last one, the next delivery of the conversation is due. The failure of a
- * delivery that was made due again meanwhile changes nothing.
+ * Records the outcome of an attempt. After the last attempt, the next delivery of the conversation becomes due. A failure
+ * changes nothing if the delivery was meanwhile made due again.
  */
 const settleDelivery = write({ publishesEvents: true }, function* (input: SettleDelivery): Write<void> {
   const { webhookId, id, entry } = input;
@@ -185,7 +185,7 @@ const settleDelivery = write({ publishesEvents: true }, function* (input: Settle
   ]);
 });
 
-/** Ends a delivery without an attempt, unless it was made due again meanwhile; the next of the conversation is due. */
+/** Ends a delivery without an attempt, unless it was meanwhile made due again. The next of its conversation becomes due. */
 const skipDelivery = write(
   { publishesEvents: true },
   function* (input: { webhookId: string; id: string; attempts: number; now: number }): Write<void> {
@@ -207,7 +207,7 @@ function nextOf(webhookId: string, conversationId: string, now: number): Stateme
     ORDER BY position, id LIMIT 1)`;
 }
 
-/** Done, or pending for a webhook that has been disabled for as long. */
+/** Holds for old deliveries that are done, or pending for a webhook that has been disabled for as long. */
 const isOld = (before: number) => sql`created_at < ${before} AND (state <> 'pending'
   OR EXISTS (SELECT 1 FROM webhooks WHERE id = deliveries.webhook_id AND disabled_at < ${before}))`;
 
@@ -241,8 +241,8 @@ export function* forgetDeletedWebhooks(limit: number): Write<number> {
 }
 
 /**
- * Part of erasing a user, whose events are gone: erases deliveries of those events, also those of other users'
- * webhooks, then the user's webhooks. Returns how many rows were erased; fewer than `limit` means that none are left.
+ * Part of erasing a user, after the user's events: erases deliveries of those events, including those to other users'
+ * webhooks, then the user's webhooks. Returns the number of erased rows; fewer than `limit` means that none are left.
  */
 export function* forgetWebhooksOf(userId: string, limit: number, now: number): Write<number> {
   const gone = yield* all<{ webhook_id: string; id: string; conversation_id: string; state: string }>(

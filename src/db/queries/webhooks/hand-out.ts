@@ -1,10 +1,10 @@
 import { list, type Reader, raw, type Statement, sql } from "../../sql.ts";
 import { batch, get, type Write } from "../../write.ts";
-import { eventsBehind, type PositionedEvent } from "../events/events.ts";
+import { eventsAfter, type PositionedEvent } from "../events/events.ts";
 
 /**
- * The most pending deliveries of one webhook. A webhook that has them gets a backlog: later events are handed to it
- * from its own position, once it has room again.
+ * The maximum number of pending deliveries of one webhook. A webhook that reaches it gets a backlog: it gets later events
+ * from that position, once it has room again.
  */
 export const MAX_PENDING = 1000;
 
@@ -18,11 +18,11 @@ export interface ListeningRow {
   user_id: string;
   /** Space-separated; null means all. */
   types: string | null;
-  /** Space-separated: the families of events that it may show. */
+  /** Space-separated: the scopes that limit the families of events that it gets. */
   scopes: string;
-  /** 1: it gets the events of all users. */
+  /** 1 if it gets the events of all users. */
   all_users: number;
-  /** Events up to this position are older than the webhook. */
+  /** Events up to this position are older than the webhook, so it does not get them. */
   since_position: number;
   /** The position of the first event of its backlog; null if it has none. */
   backlog_from: number | null;
@@ -31,7 +31,7 @@ export interface ListeningRow {
 }
 
 const COLUMNS = sql`id, user_id, types, scopes, all_users, since_position, backlog_from`;
-// Webhooks with a backlog are handed nothing here, so their deliveries are not counted.
+// Webhooks with a backlog get nothing here, so their deliveries are not counted.
 const LISTENING = sql`SELECT ${COLUMNS}, CASE WHEN backlog_from IS NULL THEN ${PENDING} ELSE 0 END AS pending
   FROM webhooks w`;
 
@@ -44,11 +44,11 @@ export async function listListening(db: Reader, userIds: readonly string[]): Pro
 }
 
 /**
- * Returns the lowest position after which a webhook without a backlog wants events; undefined if there is no such
- * webhook.
+ * Returns the lowest position after which a webhook without a backlog wants events; undefined if all webhooks have a
+ * backlog.
  */
 export async function firstListening(db: Reader): Promise<number | undefined> {
-  // Not MIN, for which PostgreSQL may read all of them.
+  // Not MIN: PostgreSQL may read all of the webhooks for it.
   const row = await db.get<{ since: number }>(
     sql`SELECT since_position AS since FROM webhooks WHERE disabled_at IS NULL AND backlog_from IS NULL
       ORDER BY since_position LIMIT 1`,
@@ -57,7 +57,7 @@ export async function firstListening(db: Reader): Promise<number | undefined> {
 }
 
 /** Lists enabled webhooks with a backlog, ordered by id. */
-export function listBehind(
+export function listWithBacklog(
   db: Reader,
   after: string,
   limit: number,
@@ -76,11 +76,11 @@ export async function listBacklog(
   limit: number,
 ): Promise<PositionedEvent[]> {
   if (all_users === 1) {
-    const events = await eventsBehind(db, backlog_from - 1, limit);
+    const events = await eventsAfter(db, backlog_from - 1, limit);
     return events.filter(({ position }) => position <= cursor);
   }
-  // By the recipient's number, which has an index. An event that is erased by now was older than all that are kept. The
-  // sum keeps PostgreSQL from walking all positions up to the cursor.
+  // Find events by the recipient's number, which has an index. An event that has been erased is older than all kept ones. The
+  // sum keeps PostgreSQL from scanning all positions up to the cursor.
   return db.all(
     sql`SELECT position, recipient_id, number, type, conversation_id, created_at, payload FROM events
       WHERE recipient_id = ${user_id} AND number >= COALESCE((SELECT number FROM events
@@ -95,20 +95,20 @@ export async function findCursor(db: Reader): Promise<number> {
   return row?.position ?? 0;
 }
 
-/** An event handed to a webhook, or the events of a change. */
+/** An event for a webhook, or the events of a change. */
 export interface NewDelivery {
   id: string;
   webhookId: string;
   eventId: string;
   position: number;
-  /** Of the events of a change; null for one event. */
+  /** The position of the last event of a change; null for one event. */
   lastPosition: number | null;
 }
 
 export const INTO_DELIVERIES = sql`INSERT INTO deliveries (id, webhook_id, event_id, position, last_position,
   recipient_id, conversation_id, type, told_at, payload, state, attempts, next_at, created_at, updated_at)`;
 
-/** Adds a delivery of the first of its events that was not erased since they were read; of none if all were. */
+/** Adds a delivery of the first of its events that still exists. Adds none if all were erased after they were read. */
 function addDelivery(delivery: NewDelivery, now: number): Statement {
   const { id, webhookId, eventId, position, lastPosition } = delivery;
   return sql`${INTO_DELIVERIES} SELECT ${id}, w.id, ${eventId}, e.position, CAST(${lastPosition} AS BIGINT),
@@ -136,8 +136,8 @@ interface AddDeliveries {
 }
 
 /**
- * Hands events to webhooks and moves the cursor. Does nothing if another node has moved it, or if a webhook has caught
- * up since, which would miss these events or the skipped ones.
+ * Hands events to webhooks and moves the cursor. Does nothing if another node has moved it, or if a webhook has meanwhile
+ * caught up: it would miss these events or the skipped ones.
  */
 function* addDeliveries(input: AddDeliveries): Write<void> {
   const { deliveries, fallen, behind, since, from, to, now } = input;
@@ -180,7 +180,7 @@ interface AddBacklog {
   now: number;
 }
 
-/** Hands events of its backlog to a webhook. Does nothing if another node has done so, or has moved the cursor. */
+/** Hands events of its backlog to a webhook. Does nothing if another node has already done so, or has moved the cursor. */
 function* addBacklog(input: AddBacklog): Write<void> {
   const moved = yield* get(
     sql`UPDATE webhooks SET backlog_from = ${input.to} WHERE id = ${input.webhookId}

@@ -7,9 +7,9 @@ import { batch, get, run, type Write, write } from "../../write.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { HOOK_COLUMNS, insertHook, noteFailing, originOf, type WebhookRow } from "./webhooks.ts";
 
-// A push subscription is a webhook with a public key: it is handed events as all webhooks are.
+// A push subscription is a webhook with a public key. It gets events in the same way as all webhooks.
 
-/** Of the user's rows. Those whose token has expired have ended, and stay until an event or the sweep deletes them. */
+/** Selects the user's subscriptions whose token has not expired. Others stay until an event or the sweep deletes them. */
 const ownPushes = (userId: string, now: number) => sql`FROM webhooks
   WHERE user_id = ${userId} AND public_key IS NOT NULL AND (expires_at IS NULL OR expires_at > ${now})`;
 
@@ -64,7 +64,7 @@ interface Subscribed {
 }
 
 /**
- * Creates a subscription; one of the user with the same endpoint gets the new keys and token instead. Throws
+ * Creates a subscription. If the user has one with the same endpoint, that one gets the new keys and token instead. Throws
  * `count_limit_reached` and `invalid_token`.
  */
 const createPushSubscription = write(
@@ -76,7 +76,7 @@ const createPushSubscription = write(
       sql<WebhookRow>`SELECT ${HOOK_COLUMNS} ${ownPushes(row.user_id, entry.at)} AND url = ${row.url}`,
       sql<{ count: number }>`SELECT COUNT(*) AS count ${ownPushes(row.user_id, entry.at)}`,
     ]);
-    // Deleted or revoked after the token was checked.
+    // The user was deleted, or the token revoked, after the token was checked.
     if (user.length === 0 || (row.token_id !== null && !token)) throw new ParleyError("invalid_token");
     const made = { ...row, expires_at: token?.expires_at ?? null };
     if (was) return { row: yield* renew(was, made, entry), isNew: false };
@@ -128,11 +128,11 @@ function* deletePushSubscription(input: {
 }
 
 interface EndPushSubscription extends Pick<WebhookRow, "id" | "version"> {
-  /** Null if it ends with its token. */
+  /** Null if the subscription ends with its token. */
   entry: NewEntry | null;
 }
 
-/** Ends a subscription, unless it has ended or changed since it was read: the eraser removes its deliveries. */
+/** Ends a subscription, unless it has ended or changed since it was read. The eraser removes its deliveries. */
 function* endPushSubscription({ id, version, entry }: EndPushSubscription): Write<void> {
   const row = yield* get<Pick<WebhookRow, "url">>(
     sql`DELETE FROM webhooks WHERE id = ${id} AND version = ${version} RETURNING url`,
@@ -144,7 +144,7 @@ function* endPushSubscription({ id, version, entry }: EndPushSubscription): Writ
   ]);
 }
 
-/** Part of writes that delete tokens: the subscriptions made with them end. `tokens` lists ids. */
+/** Part of writes that delete tokens: ends the subscriptions made with them. `tokens` lists ids. */
 export function endPushSubscriptionsOf(tokens: Statement): Statement[] {
   return [
     sql`INSERT INTO deleted_webhooks (id) SELECT id FROM webhooks WHERE token_id IN (${tokens})`,
@@ -166,8 +166,8 @@ interface SettlePush {
 }
 
 /**
- * Records the outcome of an attempt. Nothing is kept of a push that has ended. One that was accepted also ends the earlier
- * ones of its conversation, which it replaces.
+ * Records the outcome of an attempt. Deletes a push that is done. An accepted push also ends earlier ones of its
+ * conversation, which it replaces.
  */
 function* settlePush(input: SettlePush): Write<void> {
   const { webhookId, id, isDelivered, nextAt, now } = input;
@@ -192,7 +192,7 @@ export async function findPushKey(db: Reader): Promise<string | undefined> {
     ?.private_key;
 }
 
-/** Stores the key unless another node has stored one, and returns the one that is there. */
+/** Stores the key unless another node has stored one, and returns the stored key. */
 function* createPushKey(input: { key: string }): Write<string> {
   yield* run(
     sql`INSERT INTO push_keys (id, private_key) VALUES (1, ${input.key}) ON CONFLICT (id) DO NOTHING`,

@@ -13,9 +13,9 @@ export interface WebhookRow {
   url: string;
   /** Space-separated; null means all. */
   types: string | null;
-  /** Space-separated: the families of events that it may show, as the token may that set it up. */
+  /** Space-separated: the scopes of the token that set it up, which limit the families of events that it gets. */
   scopes: string;
-  /** 1: it gets the events of all users. */
+  /** 1 if it gets the events of all users. */
   all_users: number;
   secret: string;
   old_secret: string | null;
@@ -24,13 +24,13 @@ export interface WebhookRow {
   disabled_at: number | null;
   /** Since this time (milliseconds) all attempts have failed; null if the last one succeeded. */
   failing_since: number | null;
-  /** Events up to this position are older than the webhook. */
+  /** Events up to this position are older than the webhook, so it does not get them. */
   since_position: number;
   /** The position of the first event of its backlog; null if it has none. */
   backlog_from: number | null;
-  /** The key of the device of a push subscription, whose secret is also the device's; null for any other webhook. */
+  /** The device's key, for a push subscription, whose secret is also the device's; null for other webhooks. */
   public_key: string | null;
-  /** The token that a push subscription was made with. */
+  /** The token that created a push subscription. */
   token_id: string | null;
   /** When that token expires (milliseconds). */
   expires_at: number | null;
@@ -50,7 +50,7 @@ export function insertHook(row: WebhookRow): Statement {
   return sql`INSERT INTO webhooks (${HOOK_COLUMNS}) VALUES (${list(NAMES.map((name) => row[name]))})`;
 }
 
-/** Of the user's rows: push subscriptions are a resource of their own. */
+/** Selects the user's webhooks without push subscriptions, which are another resource. */
 const ownHooks = (userId: string) => sql`FROM webhooks WHERE user_id = ${userId} AND public_key IS NULL`;
 
 function findOwn(userId: string, id: string): Statement<WebhookRow> {
@@ -86,7 +86,7 @@ export function findEnabledWebhook(db: Reader, id: string): Promise<WebhookRow |
 
 /** Whether any webhook of any user is enabled. */
 export async function hasEnabled(db: Reader): Promise<boolean> {
-  // Each kind has an index of its own.
+  // Each kind has a separate index.
   const found = await db.get(sql`SELECT 1 AS one
     WHERE EXISTS (SELECT 1 FROM webhooks WHERE disabled_at IS NULL AND backlog_from IS NULL)
     OR EXISTS (SELECT 1 FROM webhooks WHERE disabled_at IS NULL AND backlog_from IS NOT NULL)`);
@@ -106,7 +106,7 @@ export function listWebhookRows(db: Reader, userId: string | null, page: Page): 
   return db.all(webhooksQuery(userId, page));
 }
 
-/** The id as only the index without push subscriptions has it. */
+/** The id as an expression that only the index without push subscriptions has, so that a planner uses that one. */
 const HIDDEN_ID = sql`(id || '')`;
 
 export function webhooksQuery(userId: string | null, page: Page): Statement<WebhookRow> {
@@ -137,12 +137,12 @@ const createWebhook = write(
     const { row, limit } = input;
     const [user, [counted]] = yield* batch([
       sql`SELECT 1 AS one FROM users WHERE id = ${row.user_id}`,
-      // Without a condition that would let PostgreSQL read the webhooks of all users by another index.
+      // No further condition: PostgreSQL might then read the webhooks of all users by another index.
       sql<{
         count: number;
       }>`SELECT COUNT(*) - COUNT(public_key) AS count FROM webhooks WHERE user_id = ${row.user_id}`,
     ]);
-    // Deleted after the token was checked.
+    // The user was deleted after the token was checked.
     if (user.length === 0) throw new ParleyError("invalid_token");
     const had = counted!.count;
     if (limit > 0 && had >= limit) {
@@ -167,7 +167,7 @@ export function originOf({ url }: Pick<WebhookRow, "url">): string {
   return new URL(url).origin;
 }
 
-/** Without the secrets: the result is stored with the Idempotency-Key. */
+/** Removes the secrets, because the result is stored with the Idempotency-Key. */
 function madeSecret({ secret: _, old_secret: __, ...row }: WebhookRow, sealed: string | null): MadeSecret {
   return { row, sealed };
 }
@@ -187,9 +187,9 @@ interface UpdateWebhook {
   url: string | undefined;
   types: string | null | undefined;
   enabled: boolean | undefined;
-  /** What the token of the update may see: from a new address, or of new types, it must not learn more. */
+  /** The scopes of the token of the update: a new URL or new types must not get more than that token may see. */
   scopes: string;
-  /** The newest position: the webhook gets nothing that happened while it was disabled, unless it had a backlog. */
+  /** The newest position. A webhook without a backlog does not get what happened while it was disabled. */
   position: number;
   expected: Expected;
   entry: NewEntry;
@@ -210,11 +210,11 @@ const updateWebhook = write({ publishesEvents: true }, function* (input: UpdateW
   row.version++;
   if (changed.some((name) => name !== "disabled_at")) row.scopes = input.scopes;
   const resumed = was.disabled_at !== null && row.disabled_at === null;
-  // A backlog continues from its own position, so that nothing before is lost.
+  // A webhook with a backlog continues from that position, so that it loses nothing.
   if (resumed && row.backlog_from === null) row.since_position = input.position;
   const begunAnew = resumed || row.url !== was.url;
   const isDisabled = was.disabled_at === null && row.disabled_at !== null;
-  // Its owner knows otherwise.
+  // An owner who disabled it knows.
   const isNews = isDisabled && entry.actorId !== row.user_id;
   if (begunAnew) row.failing_since = null;
   yield* batch([
@@ -228,7 +228,7 @@ const updateWebhook = write({ publishesEvents: true }, function* (input: UpdateW
   return row;
 });
 
-/** The first delivery of each conversation is due at once, with all its attempts left. */
+/** Makes the first pending delivery of each conversation due at once, with all its attempts. */
 function beginAnew(id: string, now: number): Statement {
   return sql`UPDATE deliveries SET next_at = ${now}, attempts = 0 WHERE webhook_id = ${id} AND state = 'pending'
     AND NOT EXISTS (

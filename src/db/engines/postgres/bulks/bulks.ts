@@ -9,7 +9,7 @@ import { markRead } from "./marks.ts";
 import { createAttachment, createMessage } from "./messages.ts";
 import { addReaction, removeReaction } from "./reactions.ts";
 
-/** The frequent writes: undefined for an input that takes the steps of the write. */
+/** The frequent writes. Each returns undefined for an input that needs the steps of the write. */
 const BULKS: { [N in WriteName]?: (input: WriteInput<N>) => BulkRow | undefined } = {
   addReaction,
   createAttachment,
@@ -19,7 +19,7 @@ const BULKS: { [N in WriteName]?: (input: WriteInput<N>) => BulkRow | undefined 
   removeReaction,
 };
 
-/** Returns the row of a write that may be done together with others. */
+/** Returns the row of a write that can be done together with others; undefined for other writes. */
 export function toBulkRow(name: WriteName, input: unknown): BulkRow | undefined {
   if (name !== "runIdempotent") return BULKS[name]?.(input as never);
   const { name: inner, input: innerInput, request } = input as WriteInput<"runIdempotent">;
@@ -33,7 +33,7 @@ export function toBulkRow(name: WriteName, input: unknown): BulkRow | undefined 
   };
 }
 
-/** Returns the statement for rows of one bulk; each of its rows has the index of the row for which it was found as `n`. */
+/** Returns the statement for rows of one bulk. Each row of its result has the index of its input row as `n`. */
 export function bulkStatement(rows: readonly BulkRow[]): Statement<{ n: number }> {
   return rows[0]!.toStatement(JSON.stringify(rows.map(({ values }, n) => ({ n, ...values }))));
 }
@@ -60,7 +60,7 @@ export function storeResults(done: readonly DoneRequest[]): Statement {
       result = excluded.result, until = excluded.until`;
 }
 
-/** Returns the result of a write whose row was found, and what is to be stored of it. */
+/** Returns the result of a write whose row was found, and the parts of it to store for retries. */
 export function finish(row: BulkRow, found: object): { value: unknown; stored: DoneRequest[] } {
   const result = row.toResult(found as never);
   const { request } = row;
@@ -68,7 +68,7 @@ export function finish(row: BulkRow, found: object): { value: unknown; stored: D
   return { value: { result, replayed: false }, stored: [{ request, result }] };
 }
 
-/** The steps of a write that is done alone: its bulk of one row takes the fewest round trips. */
+/** Runs a write alone, as a bulk of one row if possible, which takes the fewest round trips. */
 export function* doAlone(name: WriteName, input: unknown): Write<unknown> {
   const row = toBulkRow(name, input);
   const [found] = row ? yield* all(bulkStatement([row])) : [];

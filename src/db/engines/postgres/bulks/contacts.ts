@@ -6,8 +6,8 @@ import { type Statement, sql } from "../../../sql.ts";
 import { type BulkRow, IS_UNUSED, KEY_INPUT, none } from "./bulk.ts";
 
 /**
- * Selects the owner's contact with this username, in an order that only one index has: while the table is small, PostgreSQL takes
- * them all for equally good, and keeps its plan when the table has grown.
+ * Selects the owner's contact with this username, in an order that only one index has: while the table is small, PostgreSQL rates
+ * all indexes as equally good, and it keeps its plan when the table has grown.
  */
 function contactOf(ownerId: Statement, usernameKey: Statement): Statement {
   return sql`SELECT c.username_key FROM contacts c WHERE c.owner_id = ${ownerId}
@@ -15,8 +15,8 @@ function contactOf(ownerId: Statement, usernameKey: Statement): Statement {
 }
 
 /**
- * Contacts whose username names nobody who has the owner as a contact, and whom the owner has not blocked: nothing has to be
- * joined. Two users who add each other at once are not done here, because neither would see the other.
+ * Creates contacts that need no joining: the owner has not blocked the username, and no user of that name has the owner as a
+ * contact. Two users who add each other in the same statement are left out, because neither would see the other's row.
  */
 const toStatement = (rows: string): Statement<{ n: number }> =>
   sql`WITH input AS (SELECT * FROM json_to_recordset(${rows}) AS rows (${KEY_INPUT}, owner_id TEXT COLLATE "C",
@@ -45,7 +45,7 @@ const toStatement = (rows: string): Statement<{ n: number }> =>
       ${INTO_AUDIT} SELECT act_id, created_at, owner_id, token_id, 'contact.created', id, NULL FROM found)
     SELECT n FROM found`;
 
-/** Returns the row of a contact that may need no more. */
+/** Returns the row of a contact that may need no joining; undefined for others. */
 export function createContact(input: CreateContact): BulkRow | undefined {
   const { ownerId, id, usernameKey, conversationId, createdAt } = input;
   if (input.blocked || input.maxContacts > 0) return undefined;

@@ -3,7 +3,7 @@ import { type MarkRead, READER, SET_READ } from "../../../queries/messages/marks
 import { type Statement, sql } from "../../../sql.ts";
 import { type BulkRow, IS_UNUSED, KEY_INPUT, some } from "./bulk.ts";
 
-/** Positions at the last message of their conversation: what a user has open is read to its end. */
+/** Handles read positions at the last message of a conversation: clients mark an open conversation as read to its end. */
 const toStatement = (rows: string): Statement<{ n: number }> =>
   sql`WITH input AS (SELECT * FROM json_to_recordset(${rows}) AS rows (${KEY_INPUT}, user_id TEXT COLLATE "C",
       conversation_id TEXT COLLATE "C", message_id TEXT COLLATE "C", is_private BIGINT, now BIGINT, payload TEXT)),

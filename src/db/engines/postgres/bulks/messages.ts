@@ -16,9 +16,9 @@ import { sees } from "../../../queries/visibility/visibility.ts";
 import { EMPTY, type Statement, sql } from "../../../sql.ts";
 import { type BulkRow, IS_UNUSED, KEY_INPUT, none, some, toBytea } from "./bulk.ts";
 
-// The usual messages: without mentions, with at most one file, whose bytes are in the database, and with an id that is later
-// than all of the conversation. Which of them a message is does not depend on who has blocked its sender: the sender could
-// tell by the time.
+// Bulks handle the usual messages: without mentions, with at most one file, which is stored in the database, and with an id that is
+// later than all in the conversation. Whether a message is a usual one does not depend on who has blocked its sender: otherwise
+// the sender could detect blocks by the time.
 
 const INPUT = sql`${KEY_INPUT}, id TEXT COLLATE "C", target_id TEXT COLLATE "C", sender_id TEXT COLLATE "C", text TEXT,
   data TEXT, reply_to_id TEXT COLLATE "C", position TEXT COLLATE "C", created_at BIGINT, now BIGINT`;
@@ -36,7 +36,7 @@ const IS_USUAL = sql`u.id = input.sender_id
   AND ${IS_UNUSED}`;
 
 const BLOCK = sql`SELECT b.owner_id FROM blocks b WHERE b.owner_id = s.user_id AND b.username_key = found.username_key`;
-/** Of a message that is later than all before it, every member sees what no block withholds. */
+/** Selects the members who see a message that is later than all others: those from whom no block withholds it. */
 const TO_AUDIENCE = sql`members s WHERE s.conversation_id = found.conversation_id
   AND (s.user_id = found.sender_id OR ${none(BLOCK)})`;
 const TO_BLOCKERS = sql`members s WHERE s.conversation_id = found.conversation_id
@@ -51,7 +51,7 @@ interface Found extends Omit<SenderRow, "id"> {
   conversation_id: string;
 }
 
-/** The rows of a conversation are in the order of their ids: the last of them counts. */
+/** Stores messages. Those of one conversation are ordered by id, so the last one becomes its last message. */
 function storeMessages(
   rows: string,
   fileInput: Statement,
@@ -85,7 +85,7 @@ function storeMessages(
     SELECT n, conversation_id, username, display_name, avatar_url FROM found`;
 }
 
-/** Withholds successive messages as one run: `seen` counts those of the conversation before them that the member sees. */
+/** Withholds successive messages as one run. `seen` counts the earlier messages of the conversation that the member sees. */
 const WITHHOLD = sql`new_withheld AS (INSERT INTO withheld (user_id, conversation_id, from_id, to_id)
   SELECT s.user_id, s.conversation_id, CASE WHEN s.seen = 0 THEN COALESCE(${runBefore(sql`s.from_id`)}, s.from_id)
       ELSE s.from_id END, s.to_id
@@ -130,7 +130,7 @@ const toFileMessages = (rows: string): Statement<Found> =>
       ORDER BY found.id, e.nth)`,
   );
 
-/** Returns the row of a message that may be a usual one. */
+/** Returns the row of a message that may be a usual one; undefined for others. */
 export function createMessage(message: SendMessage): BulkRow | undefined {
   const { newId, conversationId, senderId, text, data, replyToId, files, now } = message;
   if (message.mentions.length > 0 || files.length > 1) return undefined;
@@ -158,7 +158,7 @@ export function createMessage(message: SendMessage): BulkRow | undefined {
   return {
     toStatement: toFileMessages,
     values: { ...values, ...toFileValues(file, bytes) },
-    // The uploader's storage is counted.
+    // The write changes the uploader's used storage.
     places: [conversation, senderId],
     toResult,
   };
@@ -184,7 +184,7 @@ function toFileValues({ entry, ...file }: NewFile, bytes: Uint8Array) {
   };
 }
 
-/** Returns the row of a file that is sent as a message. */
+/** Returns the row of a file that is sent as a message; undefined if it takes the steps. */
 export function createAttachment(input: CreateAttachment): BulkRow | undefined {
   if (input.target.messageId !== undefined) return undefined;
   const row = createMessage(toFileMessage(input));

@@ -9,7 +9,7 @@ const input = (rows: string) => sql`input AS (SELECT * FROM json_to_recordset(${
 const OWN_REACTION = sql`SELECT r.user_id FROM reactions r
   WHERE r.user_id = input.user_id AND r.message_id = input.message_id AND r.emoji = input.emoji`;
 const OF_MESSAGE = sql`FROM reactions r WHERE r.message_id = input.message_id`;
-/** The message that the user sees, and the user, who may be erased. */
+/** Selects the message, if the user sees it, and the user, who may be erased. */
 const FROM_SEEN = sql`FROM input CROSS JOIN messages m CROSS JOIN users u
   WHERE m.id = input.message_id AND u.id = input.user_id AND ${some(sql`SELECT s.user_id FROM members s
     WHERE s.conversation_id = m.conversation_id AND s.user_id = input.user_id AND ${sees(sql`m.id`)}`)}

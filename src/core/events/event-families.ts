@@ -1,4 +1,4 @@
-// What differs between the families of events: a family is the part of a type before the dot.
+// The differences between the families of events. A family is the part of a type before the dot.
 import { isShared, toReference } from "../../db/queries/events/events.ts";
 import { findAttachments, findVisibleAttachment } from "../../db/queries/files/attachments.ts";
 import { findOwnSeat, findSeated } from "../../db/queries/groups/group-members.ts";
@@ -23,13 +23,13 @@ export interface StoredEvent {
   type: string;
   /** Milliseconds. */
   at: number;
-  /** Empty if it belongs to none. */
+  /** Empty if the event belongs to no conversation. */
   conversationId: string;
   /** JSON text. */
   payload: string;
 }
 
-/** What an event is about, as its recipient sees it. */
+/** The subject of an event, as its recipient sees it. */
 export interface Seen {
   /** JSON text. */
   json: string;
@@ -37,7 +37,7 @@ export interface Seen {
   message?: MessageRow | undefined;
 }
 
-/** What an event is about, as everybody sees it who has blocked nobody. */
+/** The subject of an event, as everybody who has blocked nobody sees it. */
 export interface SeenByAll {
   /** Returns its JSON text with the links of this user. */
   show: (userId: string) => string;
@@ -45,7 +45,7 @@ export interface SeenByAll {
   message?: MessageRow;
   /** The recipients who see it. */
   userIds: readonly string[];
-  /** Who has sent a message or file. */
+  /** The sender of a message or file. */
   senderId?: string;
 }
 
@@ -61,7 +61,7 @@ interface Family {
   resource: Resource;
   /** Finds what each event refers to, as far as this user sees it. Without it, the payload is stored whole. */
   find?: Find;
-  /** The same for all recipients of a shared event. */
+  /** Finds the subject for all recipients of a shared event. */
   findForAll?: (core: Core, event: StoredEvent, userIds: readonly string[]) => Promise<SeenByAll>;
   /** Returns the payload without content. Without it, only ids are stored. */
   toIds?: (event: StoredEvent) => string;
@@ -94,7 +94,7 @@ export const FAMILIES = {
       const message = await findAnyMessage(core.db, conversationId, id);
       if (!message) return NOBODY;
       const show = await renderMessageForAll(core, message);
-      // Last: an edit meanwhile may have withdrawn the message from some, who must not get the new text.
+      // Read this last: an edit may meanwhile have withheld the message from users, who must not get the new text.
       const userIds = await listSeeing(core.db, conversationId, id, recipientIds);
       return { show, message, userIds, senderId: message.sender_id };
     },
@@ -121,7 +121,7 @@ export const FAMILIES = {
     find: byId(async (core, userId, ids) => toSeen(await renderGroups(core, userId, ids))),
     async findForAll(core, { payload }, recipientIds) {
       const json = await renderGroupForAll(core, JSON.parse(payload).id);
-      // Also somebody who is invited gets a change of the group.
+      // Invited users also get changes of the group.
       return json === undefined ? NOBODY : { show: () => json, userIds: recipientIds };
     },
   },
@@ -176,7 +176,7 @@ export async function findSeen(
   return seen;
 }
 
-/** Finds what an event of one or several recipients refers to, as all of them see it. */
+/** Finds the subject of an event with one or more recipients, as all of them see it. */
 export async function findSeenByAll(
   core: Core,
   event: StoredEvent,
@@ -185,17 +185,20 @@ export async function findSeenByAll(
   const { find, findForAll } = familyOf(event.type);
   if (!find || !isFindable(event)) return { show: () => event.payload, userIds: recipientIds };
   if (findForAll && isShared(event.type)) return findForAll(core, event, recipientIds);
-  // It has one recipient.
+  // The event has only one recipient.
   const [seen] = await find(core, recipientIds[0]!, [event]);
   return seen ? { show: () => seen.json, userIds: recipientIds } : NOBODY;
 }
 
-/** Of what is deleted only ids are stored, but a reaction whole. A group that was left may be visible again, with the same id. */
+/**
+ * Reports whether to look the subject up. A deleted one is not looked up: a group that was left may be visible again with the
+ * same id. A removed reaction is, because it is stored whole.
+ */
 function isFindable({ type }: StoredEvent): boolean {
   return !type.endsWith(".deleted") || type === "reaction.deleted";
 }
 
-/** Makes a `find` of one that gets the ids of what the events refer to, each once. */
+/** Makes a `find` from a function that gets the ids of the subjects, each once. */
 function byId(
   findByIds: (core: Core, userId: string, ids: readonly string[]) => Promise<readonly [string, Seen][]>,
 ): Find {
@@ -210,7 +213,7 @@ function toSeen(texts: ReadonlyMap<string, string>): [string, Seen][] {
   return [...texts].map(([id, json]) => [id, { json }]);
 }
 
-/** Makes a `find` of one that returns the JSON text of what an event refers to. */
+/** Makes a `find` from a function that returns the JSON text of the subject of one event. */
 function oneByOne(
   findOne: (core: Core, userId: string, event: StoredEvent) => Promise<string | undefined>,
 ): Find {
@@ -224,7 +227,7 @@ function oneByOne(
   };
 }
 
-/** Returns those of the users who see the reaction, or saw the one that was removed. */
+/** Returns the users who see the reaction, or who saw the removed one. */
 function findReactionReaders(
   core: DataAccess,
   { type, payload }: StoredEvent,

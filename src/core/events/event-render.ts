@@ -24,8 +24,8 @@ const NEW = "message.created";
 const MENTIONED = "message.mentioned";
 
 /**
- * Whether an event of this type alerts the user: of no system message, not the sender, and a new message of a muted
- * conversation only if it mentions the user.
+ * Reports whether an event alerts the user. System messages alert nobody, a message does not alert its sender, and a new message
+ * in a muted conversation alerts only users whom it mentions.
  */
 function notifies(
   eventType: string,
@@ -64,7 +64,7 @@ export async function renderEvents(
   );
 }
 
-/** Renders the events of one change that looks the same to everyone who can see it. The result is that of `renderEvents` for each recipient. */
+/** Renders the events of one change that looks the same to everybody who sees it. The results are those of `renderEvents`. */
 export async function renderChange(
   core: Core,
   change: readonly { recipientId: string; event: StoredEvent }[],
@@ -84,14 +84,14 @@ export async function renderChange(
   };
   const rendered: RenderedEvent[] = [];
   for (const { recipientId, event } of change) {
-    // Signing the links of a hundred files takes 2 ms, and a group can have a thousand listeners.
+    // Yield to other requests: signing the links of a hundred files takes 2 ms, and a group can have a thousand listeners.
     if (message?.has_files === 1 && rendered.length > 0) await setImmediate();
     rendered.push(await renderOne(recipientId, event));
   }
   return rendered;
 }
 
-/** Finds which of the users do not see some of the reactions that a message was rendered with. They may be gone by now. */
+/** Finds the users who do not see some of the reactions with which a message was rendered. These may be gone by now. */
 async function findBlocking(
   core: DataAccess,
   message: MessageRow | undefined,
@@ -104,7 +104,7 @@ async function findBlocking(
   return new Set(reacted.size === 0 ? [] : await listBlockingReaders(core.db, [...reacted], userIds));
 }
 
-/** `seen` is undefined if the recipient does not see what the event is about, or it is gone. */
+/** Renders an event. `seen` is undefined if the recipient does not see the subject of the event, or it is gone. */
 function render(
   { id, type, at, conversationId, payload }: StoredEvent,
   recipientId: string,
@@ -124,7 +124,7 @@ function render(
   return { id, type, json: withPayload(head, seen?.json ?? toUnseen(type, payload)) };
 }
 
-/** The payload as it is stored has only ids, except that of a reaction. */
+/** Returns the payload for a recipient who does not see the subject: only ids. Only a reaction is stored with more. */
 function toUnseen(type: string, payload: string): string {
   if (!type.startsWith("reaction.")) return payload;
   const { message_id, conversation_id } = JSON.parse(payload) as Reaction;
@@ -142,8 +142,8 @@ function withPayload(head: object, payload: string): string {
 }
 
 /**
- * Renders an event for a webhook of all users, without what depends on the recipient. Returns undefined if none of these
- * recipients sees what it is about.
+ * Renders an event for a webhook of all users, without the parts that depend on the recipient. Returns undefined if none of these
+ * recipients sees its subject.
  */
 export async function renderForAll(
   core: Core,
@@ -153,7 +153,7 @@ export async function renderForAll(
   const { id, type, at, conversationId } = event;
   const { show, message, userIds, senderId } = await findSeenByAll(core, event, recipientIds);
   if (userIds.length === 0) return undefined;
-  // A sender learns nothing of the others from a link of their own.
+  // Links of the sender reveal nothing about other recipients to the sender.
   const json = show(senderId !== undefined && userIds.includes(senderId) ? senderId : userIds[0]!);
   const muted = await findMuted(core, userIds, type === NEW ? [conversationId] : []);
   const mutedIds = new Set(muted.map(({ user_id }) => user_id));
@@ -172,8 +172,8 @@ export async function renderForAll(
 }
 
 /**
- * Renders an event that alerts for a push: ids only. Returns undefined if it does not alert the recipient any more, or is of
- * a new message that they have read meanwhile. A recipient who read a message before an edit has not read the edit.
+ * Renders an alerting event for a push, with ids only. Returns undefined if it no longer alerts the recipient, or is about a new
+ * message that they have meanwhile read. A recipient who read a message before an edit has not read the edit.
  */
 export async function renderPush(core: DataAccess, delivery: DueDelivery): Promise<string | undefined> {
   const { event_id: id, type, told_at: at, recipient_id: userId, conversation_id, payload } = delivery;
@@ -185,7 +185,7 @@ export async function renderPush(core: DataAccess, delivery: DueDelivery): Promi
   return withPayload(head, payload);
 }
 
-/** Reactions depend on whom the recipient blocks. */
+/** Removes the reactions, which depend on whom the recipient blocks. */
 function withoutReactions(json: string): string {
   const { reactions: _, ...shown } = JSON.parse(json) as TypeOf<typeof messageResource>;
   return JSON.stringify(shown);

@@ -5,7 +5,7 @@ import { someOf } from "../resource/choices.ts";
 import type { Field } from "../resource/fields.ts";
 import { familyOf } from "./event-families.ts";
 
-/** Who is typing: an event that is stored nowhere, so only streams have it. */
+/** The event that somebody is typing. It is not stored, so only streams have it. */
 export const TYPING = "typing";
 const STREAM_EVENTS = [...RESOURCE_EVENTS, TYPING];
 
@@ -29,23 +29,23 @@ export function isShown(scopes: ReadonlySet<string>, type: string): boolean {
 
 /**
  * Returns the types of events that a token with these scopes gets; undefined means all. Throws `insufficient_scope` if it
- * asks for others.
+ * requests others.
  */
 export function shownTypes(
   scopes: ReadonlySet<string>,
-  asked: readonly string[] | undefined,
+  requested: readonly string[] | undefined,
 ): readonly string[] | undefined {
-  if (asked !== undefined) {
-    requireShown(scopes, asked);
-    return asked;
+  if (requested !== undefined) {
+    requireShown(scopes, requested);
+    return requested;
   }
   const shown = RESOURCE_EVENTS.filter((type) => isShown(scopes, type));
   return shown.length === RESOURCE_EVENTS.length ? undefined : shown;
 }
 
 /** Reports whether a stream of these types, or of all, shows who is typing. */
-export function showsTyping(scopes: ReadonlySet<string>, asked: readonly string[] | undefined): boolean {
-  return isShown(scopes, TYPING) && (asked?.includes(TYPING) ?? true);
+export function showsTyping(scopes: ReadonlySet<string>, requested: readonly string[] | undefined): boolean {
+  return isShown(scopes, TYPING) && (requested?.includes(TYPING) ?? true);
 }
 
 /** Throws `insufficient_scope` if the token must not see events of one of these types. */
@@ -60,7 +60,7 @@ export function requireShown(scopes: ReadonlySet<string>, types: readonly string
   );
 }
 
-/** Returns those of the scopes that show events, separated by spaces. */
+/** Returns the scopes that show events, separated by spaces. */
 export function showingScopes(scopes: ReadonlySet<string>): string {
   const showing = new Set(RESOURCE_EVENTS.map(scopeFor));
   return [...showing].filter((scope) => scope !== undefined && scopes.has(scope)).join(" ");

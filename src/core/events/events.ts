@@ -27,8 +27,8 @@ const NUMBER_BITS = 40n;
 const RECIPIENT_BITS = 34n;
 
 /**
- * Derives the id of an event from its time, its number and some bits of the recipient's id, in the form of all ids. So
- * the id is also the position among the recipient's events, and needs no column.
+ * Derives the id of an event from its time, its number and some bits of the recipient's id, in the form of all ids. So the id
+ * contains the position among the recipient's events, and needs no column.
  */
 export function eventId({
   recipient_id,
@@ -63,7 +63,7 @@ function toStoredEvent(row: EventRow): StoredEvent {
 }
 
 /**
- * Returns one page of the caller's events, of all types or of these, as far as the token shows them. Throws
+ * Returns one page of the caller's events, of all types or of these, as far as the token may see them. Throws
  * `insufficient_scope`.
  */
 export async function listEvents(
@@ -108,7 +108,7 @@ async function findEventsOfTypes(
   const walk = { recipientId, newer, types, since: keptSince(core) };
   const { number: last } = await lastEvent(core.db, recipientId);
   const first = (await firstNumber(core.db, recipientId, walk.since)) ?? last + 1;
-  // Events of these types may be rare.
+  // Start at the kept events: those of the requested types may be rare.
   const start = newer ? Math.max(cursor, first - 1) : Math.min(cursor, last + 1);
   const { rows } = await walkPages(page, start, turns, async (cursor, limit) => {
     const until = cursor + (newer ? ROWS_PER_TURN : -ROWS_PER_TURN);
@@ -130,7 +130,7 @@ export function renderRows(core: Core, change: readonly EventRow[]): Promise<Ren
 const AT_ONCE = 50;
 
 /**
- * Returns the id of the caller's newest event, after which everything is new. It is a cursor also while the caller has no
+ * Returns the id of the caller's newest event, as a cursor for later events. It is a valid cursor even if the caller has no
  * events.
  */
 export async function newestEventId(core: DataAccess, { userId }: Caller): Promise<string> {

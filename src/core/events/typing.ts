@@ -1,4 +1,4 @@
-// Shows in the open streams of the other members who is typing. Nothing of it is stored.
+// Shows who is typing in the open streams of the other members. Nothing is stored.
 import { listTypingAudience } from "../../db/queries/messages/typing.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Caller } from "../node/caller.ts";
@@ -14,7 +14,7 @@ export async function announceTyping(core: Core, caller: Caller, conversationId:
   if (!(await core.typists.add(typist))) throw new ParleyError("conversation_not_found");
 }
 
-/** Sends what was broadcast to the streams of this node whose users are to see it now. */
+/** Sends broadcast typing events to the streams of this node whose users may see them now. */
 export async function deliverTyping(core: Core, texts: readonly string[]): Promise<void> {
   const { db, eventHub, typists } = core;
   const all = texts.map((text): Typing => JSON.parse(text));
@@ -25,7 +25,7 @@ export async function deliverTyping(core: Core, texts: readonly string[]): Promi
     eventHub.sendTyping(core, reader_id, frames.get(keyOf(typist))!);
 }
 
-/** Without an id: a client that continues after its last event is not affected. */
+/** Makes a frame without an id, so that a client's last event id does not change. */
 function toFrame(payload: Typing): Uint8Array {
   const { conversation_id } = payload;
   const event: TypeOf<typeof typingEventResource> = { type: TYPING, conversation_id, payload };

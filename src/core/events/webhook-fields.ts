@@ -80,7 +80,7 @@ const webhookMembers = {
   created_at: time,
 };
 export const webhookResource = resource("Webhook", { id: id("whk"), ...webhookMembers });
-/** The answer to a creation or a rotation, the only ones with the secret. */
+/** The answer to a creation or a rotation. Only these have the secret. */
 export const newWebhookResource = resource("NewWebhook", {
   id: id("whk"),
   secret: described(text, "Signs the requests: `whsec_…`. It is shown only once."),

@@ -25,7 +25,7 @@ export const archiveResource = resource("Archive", {
 });
 type Archive = TypeOf<typeof archiveResource>;
 
-/** The ids are in the address of an archive, and proxies commonly accept one of up to 8 KiB. */
+/** The ids are in the URL of an archive, and proxies commonly accept up to 8 KiB. */
 const MAX_IDS = 250;
 
 export const archiveFields = {
@@ -37,18 +37,17 @@ export const archiveFields = {
 
 /** How many files of a conversation are read in one turn of the event loop. */
 const FILES_AT_ONCE = 250;
-/** When to retry a download that exceeds the number of archives under way. */
+/** When to retry a download that exceeds the number of running downloads of archives. */
 const RETRY_AFTER_SECONDS = "5";
 
 /** An entry of an archive, and the row of its file. */
 type Entry = ZipEntry & { row: AttachmentRow };
 
-/** Which files an archive has: these, or those of a conversation up to the last one. */
+/** The files of an archive: these, or those of a conversation up to the last one. */
 type Choice = { ids: readonly string[] } | { conversationId: string; lastId: string };
 
 /**
- * Returns the address of an archive of these attachments. Throws `attachment_not_found` if the caller does not see one of
- * them.
+ * Returns the URL of an archive of these attachments. Throws `attachment_not_found` if the caller does not see all of them.
  */
 export async function createArchive(
   core: Core,
@@ -64,7 +63,7 @@ export async function createArchive(
 }
 
 /**
- * Returns the address of an archive of all files that the caller sees in a conversation. Throws `attachment_not_found` if
+ * Returns the URL of an archive of all files that the caller sees in a conversation. Throws `attachment_not_found` if
  * there are none, and `count_limit_reached` if there are too many.
  */
 export async function createConversationArchive(
@@ -73,7 +72,7 @@ export async function createConversationArchive(
   conversationId: string,
   turns: Turns,
 ): Promise<Archive> {
-  // Before the membership is read: a refused request costs no read.
+  // Before the membership is read, so that a refused request costs no read.
   await turns.next();
   await checkMember(core, caller, conversationId);
   const rows = await listFiles(core, caller.userId, { conversationId, lastId: NEWEST }, () => turns.next());
@@ -93,7 +92,7 @@ export async function createConversationArchive(
   return toArchive(core, caller, rows, `${conversationId}.${last.id}`);
 }
 
-/** `files` says in the address which they are. */
+/** Returns the archive. `files` names its files in the URL. */
 function toArchive(core: Core, caller: Caller, rows: readonly AttachmentRow[], files: string): Archive {
   const filename = `files-${new Date(core.clock()).toISOString().slice(0, 10)}.zip`;
   const { url, expiresAt } = core.links.archiveUrl({ filename, user: caller.userId, files });
@@ -106,12 +105,12 @@ function toArchive(core: Core, caller: Caller, rows: readonly AttachmentRow[], f
   };
 }
 
-/** Joins the ids without their kind, so that the address stays short. */
+/** Joins the ids without their kind, so that the URL stays short. */
 function packIds(rows: readonly AttachmentRow[]): string {
   return rows.map(({ id }) => id.slice("att_".length)).join("");
 }
 
-/** Reads the files of an address. */
+/** Parses the files in a URL. */
 function parseFiles(files: string): Choice {
   const [conversationId, lastId] = files.split(".");
   if (lastId !== undefined) return { conversationId: conversationId!, lastId };
@@ -119,7 +118,7 @@ function parseFiles(files: string): Choice {
   return { ids: ids.map((id) => `att_${id}`) };
 }
 
-/** Returns those of the files that the user sees; of a conversation more than an archive can have, if there are too many. */
+/** Returns the files that the user sees. If a conversation has too many for an archive, returns more than the limit. */
 async function listFiles(
   core: Core,
   userId: string,
@@ -171,8 +170,8 @@ export async function inArchivePlace<T>(core: Core, userId: string, download: ()
 }
 
 /**
- * Returns an archive of those of the files that the user still sees. `onFile` is called with each attachment before its bytes.
- * The chunks end in an error if a file is missing or damaged. Throws `attachment_not_found` if none is left.
+ * Returns an archive of the files that the user still sees. `onFile` is called with each attachment before its bytes. The chunks
+ * end in an error if a file is missing or damaged. Throws `attachment_not_found` if no file is left.
  */
 export async function openArchive(
   core: Core,
@@ -180,7 +179,7 @@ export async function openArchive(
   files: string,
   onFile: (attachmentId: string) => void,
 ): Promise<{ size: number; chunks: AsyncIterable<Uint8Array> }> {
-  // The rows of an erased user are erased step by step.
+  // The rows of an erased user are erased in steps, so check that the user exists.
   const user = await findUserById(core.db, userId);
   await nextTurn(userId);
   const rows = user ? await listFiles(core, userId, parseFiles(files), () => nextTurn(userId)) : [];
@@ -196,7 +195,7 @@ export async function openArchive(
     try {
       return await openFile(core, row, 0, row.file_size - 1);
     } catch (error) {
-      // Throws `attachment_not_found` if it was deleted meanwhile: then nothing is damaged.
+      // Throws `attachment_not_found` if the file was deleted meanwhile: then it is not damaged.
       await getLinkedAttachmentRow(core, userId, row.id);
       throw error;
     }

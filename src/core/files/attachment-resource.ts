@@ -70,7 +70,7 @@ export const attachmentResource = withOptional(
 );
 type Attachment = TypeOf<typeof attachmentResource>;
 
-/** What a read can add to an attachment. */
+/** Additions to an attachment that a read can select. */
 export const attachmentAdditions = {
   include: optional(
     describedField(
@@ -81,7 +81,7 @@ export const attachmentAdditions = {
 };
 export type Additions = Parsed<typeof attachmentAdditions>;
 
-/** Returns how to show these rows as JSON to a user. */
+/** Returns a function that shows these rows to a user as JSON. */
 export async function chooseShape(
   core: Core,
   rows: readonly AttachmentRow[],
@@ -119,7 +119,7 @@ function showPicture(
   return JSON.stringify({ width, height, placeholder, previews } satisfies TypeOf<typeof image>);
 }
 
-/** Returns the attachment as JSON with a link of this user that is signed now. */
+/** Returns the attachment as JSON, with this user's link, signed now. */
 export function linked(core: Core, row: ShownAttachment, userId: string): string {
   const attachment: Attachment = {
     id: row.id,

@@ -56,8 +56,8 @@ export async function checkMember(core: Core, caller: Caller, conversationId: st
 }
 
 /**
- * Begins to upload a file in one request. `key` is the Idempotency-Key, `target` what is known of the target before the body is
- * read. Throws what `checkTarget` throws, unless the request is a replay.
+ * Starts the upload of a file in one request. `key` is the Idempotency-Key, `target` the target as far as it is known before the
+ * body is read. Throws what `checkTarget` throws, unless the request is a replay.
  */
 export async function beginAttachment(
   core: Core,
@@ -70,7 +70,7 @@ export async function beginAttachment(
   return uploads;
 }
 
-/** Creates the attachment of a file that was received: makes its bytes durable, and then commits its row. */
+/** Creates the attachment of a received file: makes its bytes durable, and then commits its row. */
 export async function createAttachment(
   core: Core,
   caller: Caller,
@@ -87,7 +87,7 @@ export async function createAttachment(
     newMessageId: core.newId("msg"),
     now: file.createdAt,
   });
-  // What is stored of the first request refers to the attachment, so that nothing of a deleted one is stored.
+  // The stored result of the first request only refers to the attachment, so that nothing of a deleted one is stored.
   if (replayed) return { ...(await readBack(getAttachment(core, caller, result.id))), replayed };
   const row = toNewAttachment(file, result.message_id);
   core.previews?.prepare(row);
@@ -100,7 +100,7 @@ export const targetFields = {
   message_id: optional(reference("msg")),
 };
 
-/** What is to be done with a file before it is stored. */
+/** Fields for changes to a file before it is stored. */
 export const stripFields = {
   strip_metadata: optional(
     describedField(
@@ -118,7 +118,7 @@ export const attachmentFilters = {
 
 type AttachmentsRequest = Page & Parsed<typeof attachmentFilters> & Additions;
 
-/** Lists the attachments of a conversation, or without one all that the caller may see. */
+/** Lists the attachments of a conversation or, without one, all that the caller may see. */
 export async function listAttachments(
   core: Core,
   caller: Caller,
@@ -201,8 +201,8 @@ export async function updateAttachment(
 }
 
 /**
- * Deletes the attachment for everybody in its conversation; with the scope `admin` also that of another user. The eraser
- * removes its bytes right after.
+ * Deletes the attachment for everybody in its conversation. With the scope `admin` it may be another user's. The eraser removes
+ * its bytes right after.
  */
 export async function deleteAttachment(
   core: Core,
@@ -227,7 +227,7 @@ function found(row: AttachmentRow | undefined): AttachmentRow {
   return row;
 }
 
-/** The row of a file that was committed with this message. */
+/** Returns the row of a file that was committed with this message. */
 export function toNewAttachment(file: NewFile, message_id: string): AttachmentRow {
   return {
     id: file.id,

@@ -1,15 +1,15 @@
 import { essence, isText } from "./media-types.ts";
 
-// Says that the charset is not known (RFC 1428): text without a parameter is UTF-8.
+// Marks an unknown charset (RFC 1428). Text without a parameter is UTF-8.
 const UNKNOWN = "unknown-8bit";
 const CHARSET = /;\s*charset\s*=\s*"?([a-z0-9][a-z0-9._:+-]{0,39})"?\s*(?:;|$)/i;
 
-/** Returns the type as it is stored: text that is not UTF-8 has the declared charset as a parameter, or says that none is known. */
+/** Returns the type to store. Text that is not UTF-8 has the declared charset as a parameter, or the mark of an unknown one. */
 export function withCharset(type: string, head: Uint8Array, valid: boolean, declared = ""): string {
   if (!type.startsWith("text/")) return type;
   const charset = CHARSET.exec(declared)?.[1]?.toLowerCase() ?? UNKNOWN;
   const isNamed = charset !== UNKNOWN && !/^utf-?8$/.test(charset);
-  // UTF-16 and ISO 2022 have control characters, but can be valid UTF-8.
+  // Text in UTF-16 or ISO 2022 can be valid UTF-8, but has control characters.
   if (valid && (isText(head) || !isNamed)) return type;
   return `${type}; charset=${isNamed ? charset : UNKNOWN}`;
 }

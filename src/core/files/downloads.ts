@@ -10,8 +10,8 @@ import type { FileRow } from "./attachments.ts";
 const MAX_WHOLE_BYTES = 256 * 1024;
 
 /**
- * Opens the bytes of a file from `start` to `end` inclusive. A whole file is verified: if it is damaged this throws, or the
- * chunks end in an error before the last. The chunks must be iterated, and each is valid until the next is requested.
+ * Opens the bytes of a file from `start` to `end`, both included. A whole file is verified: if it is damaged, this throws, or the
+ * chunks end in an error before the last. Iterate over the chunks in every case; each is valid until the next is requested.
  */
 export async function openFile(
   core: Core,
@@ -20,11 +20,11 @@ export async function openFile(
   end: number,
 ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
   const isWhole = start === 0 && end === row.file_size - 1;
-  // A client that was cut off requests the rest. A whole file is verified again, since it may have been repaired.
+  // A client whose download was cut off requests the rest. A whole file is verified again, because it may have been repaired.
   if (core.damaged.has(row.id) && !isWhole) throw damaged(row);
   if (isSmallFile(row)) {
     const bytes = await findSmallFile(core.db, row.id);
-    // Deleted since its row was read.
+    // It was deleted after its row was read.
     if (!bytes && !(await existingAttachments(core.db, [row.id])).has(row.id))
       throw new ParleyError("attachment_not_found");
     if (bytes?.length !== row.file_size || crc32(bytes) !== row.crc32) throw damaged(row);
@@ -43,8 +43,8 @@ export async function openFile(
 }
 
 /**
- * Returns a URL from which a client can fetch the file from the store itself, if the store has one. Those bytes are not
- * verified.
+ * Returns a URL with which a client can fetch the file directly from the store, if the store supports that. Those bytes are
+ * not verified.
  */
 export async function findStoreUrl(
   { blobs }: Core,

@@ -4,7 +4,7 @@ import { Utf8Check } from "../../util/utf8.ts";
 import { SNIFF_BYTES } from "./media-types.ts";
 import { type PictureSize, PictureSizeReader } from "./picture-size.ts";
 
-/** Computes what is stored of a file beside its bytes, while they come in. Each chunk need be valid only during `push`. */
+/** Computes the stored facts about a file while its bytes arrive. Each chunk need be valid only during `push`. */
 export class FileFacts {
   /** Bytes. */
   size = 0;
@@ -26,7 +26,7 @@ export class FileFacts {
     this.#picture.push(chunk);
   }
 
-  /** The SHA-256 of all bytes. Nothing can be pushed after it. */
+  /** The SHA-256 of all bytes. Nothing can be pushed after reading it. */
   get sha256(): Uint8Array {
     this.#sha256 ??= this.#hash.digest();
     return this.#sha256;

@@ -6,22 +6,22 @@ const FALLBACK = "application/octet-stream";
 export const SNIFF_BYTES = 4096;
 
 const WELL_FORMED = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
-// What a browser executes or applies as markup: HTML, SVG and all other XML, scripts by each of their names.
+// Types that browsers execute or apply as markup: HTML, SVG and all other XML, and scripts by all their names.
 const RUNNABLE =
   /html|[/+-]xml|xml-|xsl|(?:java|ecma|j|live|vb)script|svg|hta$|x-mixed-replace|x-shockwave-flash/;
-// Sniffing finds only the container of these. The client or the name tells what is in it.
+// Sniffing finds only the container of these. The declared type or the name decides what is in it.
 const CONTAINER = /^application\/(?:zip|x-cfb)$/;
 const CONTAINED = /^application\/(?:msword|vnd\..+)$/;
 // Containers of both films and sounds.
 const SHARED = /^video\/(?:webm|matroska|mp4|3gpp2?)$/;
 // Media that is never text.
 const MEDIA = /^(?:image|audio|video|font)\//;
-// Formats that are never text. Some begin with two letters with which a sentence can begin, too.
+// Formats that are never text. Some begin with two letters with which a sentence can also begin.
 const BINARY = new RegExp(`${MEDIA.source}|^application/x-msdownload$`);
 /** With fewer bytes nothing is detected. */
 const MIN_SNIFFED_BYTES = 4;
 
-// An import costs 4 us also of what is loaded already.
+// Keep the module: an import costs 4 us even if it is already loaded.
 let fileType: typeof import("file-type") | undefined;
 let mime: typeof import("mime").default | undefined;
 
@@ -40,7 +40,7 @@ export async function detectType(
   return type === null || RUNNABLE.test(type) ? FALLBACK : type;
 }
 
-/** Returns the type of a file whose bytes reveal none, or only its container. */
+/** Returns the type of a file whose bytes reveal no type, or only its container. */
 function chooseType(head: Uint8Array, sniffed: string | undefined, claimed: string | null): string | null {
   if (claimed === null) return sniffed ?? null;
   if (sniffed === undefined) {
@@ -96,7 +96,7 @@ async function loaded<T>(library: Promise<T>): Promise<T> {
   }
 }
 
-/** Reports whether no byte is a control character that text does not have. The magic number of GIF is text that nobody writes. */
+/** Reports whether the bytes have no control character that text does not have. The magic number of GIF does not count as text. */
 export function isText(head: Uint8Array): boolean {
   if (/^GIF8[79]a$/.test(Buffer.from(head.subarray(0, 6)).toString("latin1"))) return false;
   return head.every((byte) => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d);
@@ -104,7 +104,7 @@ export function isText(head: Uint8Array): boolean {
 
 async function byExtension(filename: string): Promise<string | null> {
   mime ??= (await loaded(import("mime"))).default;
-  // The library takes a name without a dot for an extension.
+  // The library would use a name without a dot as an extension.
   return /[^.]\.[^.]+$/.test(filename) ? mime.getType(filename) : null;
 }
 

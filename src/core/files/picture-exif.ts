@@ -8,7 +8,7 @@ const SHORT = 3;
 const HEADER_BYTES = 8;
 const ENTRY_BYTES = 12;
 
-/** Returns how the picture has to be turned to be shown, 1 to 8, from its EXIF block or the beginning of it. 1: it stays as it is. */
+/** Returns the orientation, 1 to 8, from an EXIF block or its beginning. 1 means that the picture is not turned. */
 export function readOrientation(exif: Buffer): number {
   const tiff = exif.toString("latin1", 0, EXIF_NAME.length) === EXIF_NAME ? exif.subarray(6) : exif;
   const mark = tiff.toString("latin1", 0, 4);
@@ -27,7 +27,7 @@ export function readOrientation(exif: Buffer): number {
   return 1;
 }
 
-/** Returns an EXIF block with nothing but this orientation. */
+/** Returns an EXIF block that has only this orientation. */
 export function orientationExif(orientation: number): Buffer {
   // The header, a directory of one entry, and no further directory.
   const tiff = Buffer.alloc(HEADER_BYTES + 2 + ENTRY_BYTES + 4);

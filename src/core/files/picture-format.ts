@@ -6,7 +6,7 @@ export interface PictureFormat {
   signature: Buffer;
 }
 
-/** Takes the signature of a picture: 12 bytes at most. Null: the file is not a picture of these formats. */
+/** Takes the signature of a picture, at most 12 bytes. Returns null if the file is not a picture of these formats. */
 export function* takeSignature(): Parser<PictureFormat | null> {
   const first = yield take(2);
   if (first.readUInt16BE() === 0xffd8) return { name: "JPEG", signature: first };
@@ -34,13 +34,13 @@ export const JPEG = {
   COM: 0xfe,
 };
 
-/** Takes a JPEG marker with the fill bytes before it, and returns its code. 0: there is none. */
+/** Takes a JPEG marker with the fill bytes before it, and returns its code; 0 if there is none. */
 export function* takeMarker(): Parser<number> {
   if ((yield take(1))[0] !== 0xff) return 0;
   return yield* takeMarkerCode();
 }
 
-/** The same after its first byte. */
+/** Takes the rest of a marker after its first byte, and returns its code. */
 export function* takeMarkerCode(): Parser<number> {
   for (;;) {
     const code = (yield take(1))[0]!;
@@ -48,7 +48,7 @@ export function* takeMarkerCode(): Parser<number> {
   }
 }
 
-/** Whether this marker begins a segment with a length: not the start or the end of the picture, a restart, or a reserved one. */
+/** Reports whether this marker begins a segment with a length, unlike the start and end of the picture, restarts and reserved ones. */
 export function isSegment(code: number): boolean {
   return (code >= 0xc0 && code < 0xd0) || (code >= JPEG.SOS && code <= JPEG.APP15) || code === JPEG.COM;
 }

@@ -1,17 +1,17 @@
-/** How many bytes a parser may take: many times what headers have. To take a byte costs a hundred times more than to move it. */
+/** How many bytes a parser may take: many times the size of headers. Taking a byte costs a hundred times as much as moving it. */
 export const MAX_TAKEN_BYTES = 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** What a parser waits for: see the functions that make one. */
+/** A step of a parser. The functions below make steps, and describe them. */
 type Step =
   | { kind: "take" | "keep" | "drop" | "blank"; bytes: number }
   | { kind: "peek" }
   | { kind: "emit"; bytes: Uint8Array };
 
-/** A parser that pulls its bytes: what it yields is what it waits for. */
+/** A parser that pulls its bytes. It yields the step that it waits for. */
 export type Parser<T> = Generator<Step, T, Buffer>;
 
-/** Yields a copy of the next bytes. It is allocated at once: only for small numbers. */
+/** Yields a copy of the next bytes. The copy is allocated at once, so use this only for few bytes. */
 export const take = (bytes: number): Step => ({ kind: "take", bytes });
 /** Moves the next bytes to the output. */
 export const keep = (bytes: number): Step => ({ kind: "keep", bytes });
@@ -19,12 +19,12 @@ export const keep = (bytes: number): Step => ({ kind: "keep", bytes });
 export const drop = (bytes: number): Step => ({ kind: "drop", bytes });
 /** Replaces the next bytes by as many zeros. */
 export const blank = (bytes: number): Step => ({ kind: "blank", bytes });
-/** Yields the next bytes that are there, at least one, and consumes none. They are valid until the next `yield`. */
+/** Yields the next available bytes, at least one, and consumes none. They are valid until the next `yield`. */
 export const peek: Step = { kind: "peek" };
 /** Adds bytes to the output. */
 export const emit = (bytes: Uint8Array): Step => ({ kind: "emit", bytes });
 
-/** Runs a parser that pulls bytes on chunks that are pushed, of any size. It holds no more than the parser has asked to take. */
+/** Runs a parser that pulls bytes on pushed chunks of any size. It holds only the bytes that the parser takes. */
 export class PullParser<T> {
   /** What the parser has returned. */
   result: T | undefined;

@@ -12,10 +12,10 @@ export interface PictureSize {
 }
 
 /**
- * Reads the size of a JPEG, PNG, GIF or WebP while its bytes come in. Each chunk need be valid only during `push`. The size
- * is that of the turned picture if the EXIF block says so; not if that block follows the pixels of a PNG or the frame header of
- * a JPEG, or says so beyond its first 64 KiB. A JPEG that tells its height after its pixels, and a GIF that leaves its size to its
- * frames, have none.
+ * Reads the size of a JPEG, PNG, GIF or WebP while its bytes arrive. Each chunk need be valid only during `push`. The size is that
+ * of the turned picture if the EXIF block has an orientation, unless that block follows the pixels of a PNG or the frame header of
+ * a JPEG, or the orientation is beyond its first 64 KiB. A JPEG with its height after its pixels, and a GIF that leaves its size to
+ * its frames, have no size.
  */
 export class PictureSizeReader {
   readonly #parser = new PullParser(readSize(), () => null);
@@ -24,7 +24,7 @@ export class PictureSizeReader {
     this.#parser.push(chunk);
   }
 
-  /** Undefined until it is known. Null: the file is not a picture, or none whose size can be read. */
+  /** Undefined until it is known. Null if the file is not a picture, or its size cannot be read. */
   get size(): PictureSize | null | undefined {
     return this.#parser.result;
   }
@@ -114,7 +114,7 @@ function* readWebp(riffBytes: number): Parser<PictureSize | null> {
   return toSize(canvas.readUIntLE(4, 3) + 1, canvas.readUIntLE(7, 3) + 1, orientation);
 }
 
-/** The EXIF chunk follows the pixels. `left`: how many bytes there are. */
+/** Finds the orientation in the EXIF chunk, which follows the pixels. `left` is the number of remaining bytes. */
 function* findWebpOrientation(left: number): Parser<number> {
   for (let rest = left; rest >= 8; ) {
     const chunk = yield take(8);
@@ -128,7 +128,7 @@ function* findWebpOrientation(left: number): Parser<number> {
   return 1;
 }
 
-/** The orientations from 5 on turn the picture by a quarter. */
+/** Returns the size. Orientations from 5 on turn the picture by 90 degrees. */
 function toSize(width: number, height: number, orientation = 1): PictureSize | null {
   if (width === 0 || height === 0) return null;
   return orientation >= 5 ? { width: height, height: width } : { width, height };

@@ -11,7 +11,7 @@ import {
 } from "./picture-format.ts";
 import { blank, drop, emit, keep, type Parser, PullParser, peek, take } from "./picture-parser.ts";
 
-/** The application segments of a JPEG that are needed to show it, and how each begins. */
+/** The application segments of a JPEG that are needed to show it, with the first bytes of each. */
 const JPEG_KEPT: ReadonlyMap<number, string> = new Map([
   [JPEG.APP0, "JFIF\0"],
   [JPEG.APP2, "ICC_PROFILE\0"],
@@ -28,10 +28,10 @@ const WEBP_KEPT = new Set(["VP8 ", "VP8L", "ALPH", "ANIM", "ICCP"]);
 const WEBP_HAS_XMP = 0x04;
 
 /**
- * Removes what tells where, when and with what a picture was taken, while its bytes come in. Only what is needed to show it
- * stays: its pixels as they are, color profile, animation and orientation. What follows the end of the picture is removed,
- * too. Thumbnails of JFIF and bytes that hide between the pixels are not. A WebP keeps its size, which precedes its chunks: what
- * is removed becomes zeros.
+ * Removes the metadata of a picture while its bytes arrive, such as the place, time and camera. Only the data to show it stays: its
+ * unchanged pixels, color profile, animation and orientation. Bytes after the end of the picture are removed, too. Thumbnails of
+ * JFIF and bytes hidden between the pixels are not removed. The size of a WebP precedes its chunks, so it stays: removed bytes
+ * become zeros.
  *
  * Throws `metadata_not_removable` if the file is not a JPEG, PNG, GIF or WebP, or is damaged so that metadata could hide in it.
  */
@@ -103,7 +103,7 @@ function* emitJpegOrientation(orientation: number): Parser<void> {
   yield emit(Buffer.from([0xff, JPEG.APP1, 0, block.length + 2, ...block]));
 }
 
-/** Passes the pixels of a scan on, and takes the marker that ends it. */
+/** Keeps the pixels of a scan, and takes the marker that ends it. */
 function* keepScan(): Parser<number> {
   for (;;) {
     const bytes = yield peek;
@@ -131,7 +131,7 @@ function* stripPng(): Parser<void> {
     const bytes = header.readUInt32BE();
     type = header.toString("latin1", 4);
     if (bytes > 0x7fffffff || !/^[A-Za-z]{4}$/.test(type)) refuse();
-    // Those that begin with a capital letter are critical: without them there is no picture.
+    // Chunks whose names begin with a capital letter are critical: without them the picture cannot be shown.
     if (/^[A-Z]/.test(type) || PNG_KEPT.has(type)) {
       yield emit(header);
       yield keep(bytes + 4);
@@ -200,7 +200,7 @@ function* passGifBlocks(pass: typeof keep | typeof drop): Parser<void> {
   }
 }
 
-/** How long the palette is that these flags announce. */
+/** Returns the length of the palette that these flags announce. */
 function paletteBytes(flags: number): number {
   return flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0;
 }

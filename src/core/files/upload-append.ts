@@ -8,22 +8,22 @@ import { toNewAttachment } from "./attachments.ts";
 import { FileFacts } from "./file-facts.ts";
 import { INTENT_MS, newBlobKey, type Room, Upload } from "./upload.ts";
 
-/** How many bytes come in before they are made durable and recorded, while a request continues. */
+/** After how many bytes of a request to make them durable and record them. */
 const CHECKPOINT_BYTES = 8 * 1024 * 1024;
 const HOUR_MS = 3600 * 1000;
 
-/** Errors of a body that ended early: what has come in of it is kept. */
+/** Errors of a body that ended early. The bytes that have arrived are kept. */
 const INTERRUPTED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["malformed_body", "request_timeout"]);
 
 /** The checksum of a body. */
 export interface Checksum {
   algorithm: string;
   expected: Uint8Array;
-  /** The error if it is another. */
+  /** The error if the checksum does not match. */
   mismatch: ErrorCode;
 }
 
-/** What `finish` has committed. */
+/** The attachment that `finish` has committed. */
 export type Finished = ReturnType<typeof toNewAttachment>;
 
 export function expiryOf({ clock, limits }: Core): number {
@@ -31,17 +31,17 @@ export function expiryOf({ clock, limits }: Core): number {
 }
 
 /**
- * What one request adds to a file that comes in with several. Nothing is acknowledged that the row of the upload does not record,
- * and the row records only what is durable.
+ * Adds the bytes of one request to a file that arrives in several. Only bytes that the row of the upload records are acknowledged,
+ * and the row records only durable bytes.
  */
 export class ResumableUpload extends Upload {
   #row: UploadRow;
   /** Whether another process had the upload before. */
   readonly #isTaken: boolean;
-  /** Whether no request to the store can have failed. */
+  /** False if a request to the store may have failed. */
   #isSound = true;
 
-  /** `facts`: of the bytes that this process took. */
+  /** `facts` are about the bytes that this process took. */
   private constructor(core: Core, row: UploadRow, facts: FileFacts, isTaken = false) {
     super(core, row.user_id, row.id, facts.size === row.received ? facts : null);
     this.#row = row;
@@ -54,13 +54,13 @@ export class ResumableUpload extends Upload {
   static async open(core: Core, row: UploadRow): Promise<ResumableUpload> {
     const known = core.resumables.find(row.id, row.holder) as FileFacts | undefined;
     const facts = known ?? new FileFacts();
-    // The store of this machine has no other process.
+    // A store on this machine is used only by this process.
     if (known || core.blobs.intents !== null) {
       core.resumables.add(row.id, row.holder, facts);
       return new ResumableUpload(core, row, facts);
     }
     const newHolder = newBlobKey(core);
-    // The process before may still send the whole, if it has sent no part.
+    // If the previous process has sent no part, it may still send the whole file.
     const blobKey = row.parts === null ? newBlobKey(core) : row.blob_key;
     const input = { row, newHolder, newBlobKey: blobKey, until: core.clock() + INTENT_MS };
     if (!(await core.db.write("takeUpload", input))) throw new ParleyError("unavailable");
@@ -75,7 +75,7 @@ export class ResumableUpload extends Upload {
     }
   }
 
-  /** Records what the store says of the parts: another process may have sent or stored some, and have ended before that was recorded. */
+  /** Records the parts in the store: another process may have sent or stored some, and then died before recording them. */
   async #takeParts(): Promise<void> {
     const { size, parts } = await this.#open();
     const { received, parts: recorded, tail_key } = this.#row;
@@ -90,14 +90,14 @@ export class ResumableUpload extends Upload {
     return this.#row;
   }
 
-  /** Whether all bytes have come in. */
+  /** Whether all bytes have arrived. */
   get isWhole(): boolean {
     return this.size === this.#row.length;
   }
 
   /**
-   * Sets the length, once. Throws `upload_length_mismatch`, `file_too_large` and `quota_exceeded`. `isRecorded`: at once, and not
-   * only with bytes that are kept.
+   * Sets the length, once. Throws `upload_length_mismatch`, `file_too_large` and `quota_exceeded`. `isRecorded` means to record it
+   * at once, and not only with the next bytes.
    */
   async declareLength(length: number, isRecorded: boolean): Promise<void> {
     if (this.#row.length === length) return;
@@ -107,7 +107,7 @@ export class ResumableUpload extends Upload {
     if (isRecorded) await this.#record(this.#row.received, this.#row.parts, this.#row.tail_key);
   }
 
-  /** Makes room for a part before it comes, while the length of the file is not known. Throws `file_too_large` and `quota_exceeded`. */
+  /** Reserves quota for a part before it arrives, if the file's length is unknown. Throws `file_too_large` and `quota_exceeded`. */
   async makeRoom(size: number): Promise<void> {
     this.refuseTooLarge(size);
     await this.reserve(size);
@@ -118,9 +118,8 @@ export class ResumableUpload extends Upload {
   }
 
   /**
-   * Takes bytes; each chunk need be valid only until the next is requested. If the body ends early, keeps what has come in and
-   * throws, unless there is a checksum: then nothing is kept. Throws what `declareLength` throws as soon as the bytes are too
-   * many.
+   * Takes bytes; each chunk need be valid only until the next is requested. If the body ends early, keeps the bytes that have
+   * arrived and throws; with a checksum nothing is kept. Throws what `declareLength` throws as soon as there are too many bytes.
    */
   async receive(source: AsyncIterable<Uint8Array>, checksum: Checksum | undefined): Promise<void> {
     const check = checksum && createHash(checksum.algorithm);
@@ -177,7 +176,7 @@ export class ResumableUpload extends Upload {
     await this.#record(durable, parts, null);
   }
 
-  /** Makes everything durable that has come in, and records it. */
+  /** Makes all bytes that have arrived durable, and records them. */
   async keep(): Promise<void> {
     if (this.blob && this.size > this.#row.received) {
       await this.reserve(this.size);
@@ -189,7 +188,7 @@ export class ResumableUpload extends Upload {
     this.#isSound = true;
   }
 
-  /** Stores bytes that are less than a part as a blob of their own, and returns its key. */
+  /** Stores bytes that are less than a part as a separate blob, and returns its key. */
   async #storeTail(bytes: Uint8Array): Promise<string> {
     const { blobs, clock, db } = this.core;
     const key = newBlobKey(this.core);
@@ -201,12 +200,12 @@ export class ResumableUpload extends Upload {
     } finally {
       await tail.close();
     }
-    // It would be there again after it was removed. Its intent removes it when nothing is on its way any more.
+    // A late request could create it again after it was removed. When its intent expires, the eraser removes it.
     if (tail.isUnsure) throw new ParleyError("unavailable");
     return key;
   }
 
-  /** Records how far the upload has come, or only that this process still continues it. */
+  /** Records the new offset of the upload, or only that this process still continues it. */
   async #record(received: number, parts: string | null, tailKey: string | null): Promise<void> {
     const row = this.#row;
     const { length } = row;
@@ -216,7 +215,7 @@ export class ResumableUpload extends Upload {
     this.#row = { ...row, received, parts, tail_key: tailKey, expires_at: expiresAt };
   }
 
-  /** Checks and commits the file of an upload that is whole. If that is refused, the upload stays, and can be finished later. */
+  /** Checks and commits the file of a whole upload. If that is refused, the upload stays, and can be finished later. */
   async finish(caller: Caller): Promise<Finished> {
     const { db, newId, previews } = this.core;
     if (this.size > 0) await (await this.#open()).store();
@@ -244,7 +243,7 @@ export class ResumableUpload extends Upload {
     }
   }
 
-  /** After an error the store may still be at work, so the next request takes the upload over as another process would. */
+  /** After an error a request to the store may still be running, so the next request takes over as another process would. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#isSound) this.core.resumables.forget(this.#row.id);
     await this.blob?.close().catch(() => {});

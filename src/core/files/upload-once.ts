@@ -14,13 +14,13 @@ import { MetadataStripper } from "./picture-strip.ts";
 import { countUpload, INTENT_MS, newBlobKey, type Room, Upload } from "./upload.ts";
 
 const RENEW_MS = 10 * 60_000;
-/** How long a reservation is valid. A longer upload has to find room when it is committed. */
+/** How long a reservation is valid. The quota of a longer upload is checked when it is committed. */
 const RESERVATION_MS = 15 * 60_000;
 
-/** The files that one request uploads. When they go out of scope, those that were not committed are discarded. */
+/** The files that one request uploads. When it goes out of scope, files that were not committed are discarded. */
 export class RequestUploads implements AsyncDisposable {
   readonly files: UploadOnce[] = [];
-  /** Whether the key was used before: the result of the first request holds, and nothing is stored. */
+  /** Whether the key was used before. Then the result of the first request is returned, and nothing is stored. */
   readonly isReplay: boolean;
   readonly #core: Core;
   readonly #caller: Caller;
@@ -38,7 +38,7 @@ export class RequestUploads implements AsyncDisposable {
     return new RequestUploads(core, caller, key, key !== undefined && (await isReplay(core, caller, key)));
   }
 
-  /** Begins a file. Throws `rate_limited` if the user has as many uploads under way on this node as the limit allows. */
+  /** Starts a file. Throws `rate_limited` if the user has reached the limit of running uploads on this node. */
   add(): UploadOnce {
     const upload = new UploadOnce(this.#core, this.#caller, this.isReplay);
     this.files.push(upload);
@@ -71,23 +71,23 @@ interface SentFile {
   declaredType: string | undefined;
   /** Each chunk need be valid only until the next is requested. */
   bytes: AsyncIterable<Uint8Array>;
-  /** The most bytes that can come, if that is known. */
+  /** The maximum number of bytes that can arrive, if that is known. */
   maxBytes: number | undefined;
-  /** Whether a picture is taken without its metadata: all that is stored is said of those bytes. */
+  /** Whether to remove a picture's metadata. All stored facts are about the remaining bytes. */
   stripsMetadata: boolean;
 }
 
-/** A file that comes in with one request. A small one is kept in memory and committed with its row. */
+/** A file that arrives in one request. A small one is kept in memory and committed with its row. */
 export class UploadOnce extends Upload {
   readonly #caller: Caller;
   readonly #slot: Disposable;
   #sent: Pick<SentFile, "filename" | "declaredType"> | undefined;
-  /** Of the bytes as they come in, if those that are kept differ. */
+  /** The hash of the bytes as they arrive, if the stored ones differ. */
   #receivedHash: Hash | undefined;
   /** The bytes, until there are too many for the database. */
   #first: Uint8Array[] = [];
   #renewAt = 0;
-  /** A scan of a file in the store, while it comes in. */
+  /** A scan of a file in the store, while it arrives. */
   #scan: Scan | undefined;
   #scanned: Promise<string | null> | undefined;
   #isDone = false;
@@ -100,8 +100,8 @@ export class UploadOnce extends Upload {
   }
 
   /**
-   * Takes the bytes. Throws `daily_limit_reached` before the first, `quota_exceeded` before it if the most that can come
-   * exceeds the quota, otherwise when the bytes do; `file_too_large` as soon as there are too many, and
+   * Takes the bytes. Throws `daily_limit_reached` before the first, and `quota_exceeded` before it if the maximum that can arrive
+   * exceeds the quota, otherwise when the bytes do. Throws `file_too_large` as soon as there are too many, and
    * `metadata_not_removable`.
    */
   async receive({ filename, declaredType, bytes, maxBytes = 0, stripsMetadata }: SentFile): Promise<void> {
@@ -111,10 +111,10 @@ export class UploadOnce extends Upload {
       await checkDailyLimit(db, this.userId, limits.filesPerDay, clock());
     await this.reserve(maxBytes);
     for await (const chunk of stripsMetadata ? this.#strip(bytes) : bytes) await this.take(chunk);
-    // Its place is free once the scanner has answered, whatever else the request still sends.
+    // End the scan now, so that its slot is free when the scanner has answered, even if the request has more to send.
     if (this.#scan && !this.#scan.isLost) this.#scanned = this.#scan.end();
     this.#scanned?.catch(() => {});
-    // A commit that finds no room would still hold the steps while others are refused because of them.
+    // Reserve exactly the size: while a commit is refused, larger steps would still be reserved, and others refused because of them.
     if (this.reserved > 0) await this.reserve(this.size);
   }
 
@@ -128,12 +128,12 @@ export class UploadOnce extends Upload {
     yield* stripper.end();
   }
 
-  /** The SHA-256 of all bytes as they came in, with their metadata. To be asked for once. */
+  /** Returns the SHA-256 of all bytes as they arrived, including metadata. Call this only once. */
   receivedSha256(): Uint8Array {
     return this.#receivedHash?.digest() ?? this.facts!.sha256;
   }
 
-  /** What an Idempotency-Key compares of the file. */
+  /** The facts about the file that replays of an Idempotency-Key are compared by. */
   get asked(): { filename: string; type: string | null; sha256: string } {
     const { filename, declaredType } = this.#sent!;
     const sha256 = Buffer.from(this.facts!.sha256).toString("hex");
@@ -186,7 +186,7 @@ export class UploadOnce extends Upload {
     return blob.write(chunk);
   }
 
-  /** Throws `unavailable` if the intent has expired. */
+  /** Renews the intent. Throws `unavailable` if it has expired. */
   async #renewIntent(blobKey: string): Promise<void> {
     const now = this.core.clock();
     if (!(await this.core.db.write("renewIntent", { blobKey, until: now + INTENT_MS })))
@@ -194,7 +194,7 @@ export class UploadOnce extends Upload {
     this.#renewAt = now + RENEW_MS;
   }
 
-  /** In a buffer of its own, so that it passes to another thread alone. */
+  /** Returns the bytes in a separate buffer, so that no other memory is passed to the writer thread. */
   protected override bytes(): Uint8Array {
     if (this.#first.length > 1) this.#first = [new Uint8Array(Buffer.concat(this.#first))];
     return this.#first[0] ?? new Uint8Array(0);
@@ -202,7 +202,7 @@ export class UploadOnce extends Upload {
 
   protected override async store(): Promise<Verdict> {
     const early = this.#scanned && (await this.core.scanner!.judge(this.#scanned));
-    // A file in memory, or one for which the scanner or the client was too slow.
+    // The file is in memory, or the scanner or the client was too slow.
     if (!early) return super.store();
     if (typeof early !== "object") await this.blob!.store();
     return early;
@@ -215,8 +215,8 @@ export class UploadOnce extends Upload {
   }
 
   /**
-   * Keeps bytes and intent although the commit failed, because the row may be durable all the same. The sweep of the next
-   * start asks the database, which knows by then.
+   * Keeps bytes and intent although the commit failed, because the row may be durable anyway. The sweep at the next start checks
+   * the database, which knows the outcome by then.
    */
   leaveToSweep(): void {
     this.#isDone = true;
@@ -229,7 +229,7 @@ export class UploadOnce extends Upload {
     this.#slot[Symbol.dispose]();
   }
 
-  /** Never rejects, since the caller must see the first error. The sweep removes what is left. */
+  /** Discards the bytes. Never rejects, because the caller must see the first error. The sweep removes the rest. */
   async #discard(): Promise<void> {
     const { db } = this.core;
     try {

@@ -25,7 +25,7 @@ import { type Checksum, expiryOf, type Finished, ResumableUpload } from "./uploa
 
 export type { Checksum, UploadRow };
 
-/** A file that comes in with several requests. */
+/** A file that arrives in several requests. */
 export const uploadResource = resource("Upload", {
   id: id("upl"),
   filename: described(textOrNull, "Null once the upload is complete: the attachment has it."),
@@ -49,32 +49,32 @@ export function toResource(row: UploadRow): UploadResource {
   };
 }
 
-/** What a request says of the file that it begins to upload. */
+/** The file that a request starts to upload. */
 export interface NewUpload {
   filename: string;
   declaredType: string | undefined;
   target: Target;
-  /** Bytes; undefined: not known yet. */
+  /** In bytes; undefined if not known yet. */
   length: number | undefined;
 }
 
-/** The body of a request, and where in the file its bytes belong. */
+/** The body of a request, and the position of its bytes in the file. */
 export interface Append {
   offset: number;
-  /** The bytes of the whole file, if the request says that. */
+  /** The length of the whole file in bytes, if the request has it. */
   length: number | undefined;
   /** Whether the file ends with this body. */
   isLast: boolean;
-  /** The bytes of the body, if they are known. */
+  /** The length of the body in bytes, if it is known. */
   announcedBytes: number | undefined;
   checksum: Checksum | undefined;
-  /** The body. Nothing is read before everything else is known to be right. */
+  /** The body. It is read only after everything else has been checked. */
   bytes: AsyncIterable<Uint8Array>;
   /** Ends this request, because a newer one for the same upload has come. */
   end: () => void;
 }
 
-/** An upload after a request; with the attachment, if the request has completed it. */
+/** An upload after a request, with the attachment if the request has completed it. */
 export interface Appended {
   row: UploadRow;
   attachment?: Versioned;
@@ -88,10 +88,10 @@ export async function createUpload(
   core: Core,
   caller: Caller,
   key: string | undefined,
-  asked: NewUpload,
+  upload: NewUpload,
 ): Promise<{ row: UploadRow; replayed: boolean }> {
   const { limits } = core;
-  const { filename, declaredType = null, target, length = null } = asked;
+  const { filename, declaredType = null, target, length = null } = upload;
   const replayOnly = key !== undefined && (await isReplay(core, caller, key));
   if (!replayOnly) {
     await checkTarget(core, caller, target);
@@ -142,7 +142,7 @@ export async function getUpload(core: Core, caller: Caller, id: string): Promise
   return row;
 }
 
-/** Runs a request for an upload, after it has ended an earlier one. `end` ends this one; without it a newer one waits. */
+/** Ends an earlier request for an upload, then runs this one. `end` ends this one; without it a newer one waits. */
 function inTurn<T>(
   core: Core,
   caller: Caller,
@@ -150,13 +150,13 @@ function inTurn<T>(
   run: () => Promise<T>,
   end: () => void = () => {},
 ): Promise<T> {
-  // With the user, so that strangers end nothing.
+  // The key has the user, so that strangers cannot end requests.
   return core.resumables.inTurn(`${caller.userId} ${id}`, end, run);
 }
 
 /**
- * Returns how far an upload has come, and ends a request that still continues it, so that the answer holds. Completes an upload
- * that has all its bytes, because a client that knows that sends no more. Throws `upload_not_found`, and what the completion throws.
+ * Returns an upload with its offset. First ends a request that still continues it, so that the offset stays correct. Completes an
+ * upload that has all its bytes, because its client will send no more. Throws `upload_not_found`, and what the completion throws.
  */
 export function inspectUpload(core: Core, caller: Caller, id: string): Promise<UploadRow> {
   return inTurn(core, caller, id, async () => {
@@ -187,7 +187,7 @@ export function appendToUpload(core: Core, caller: Caller, id: string, append: A
   return inTurn(core, caller, id, run, append.end);
 }
 
-/** After these the bytes cannot become the file that was meant. */
+/** Errors after which the bytes cannot become the intended file. */
 const FATAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "upload_length_mismatch",
   "file_too_large",
@@ -198,7 +198,7 @@ const REFUSED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["file_type_refused",
 
 async function continueUpload(core: Core, caller: Caller, row: UploadRow, append: Append): Promise<Appended> {
   await using upload = await ResumableUpload.open(core, row);
-  // The store may have had more than the row.
+  // The store may have had more bytes than the row.
   checkOffset(append.offset, upload.row.received);
   await prepare(core, upload, append);
   try {
@@ -221,7 +221,7 @@ async function continueUpload(core: Core, caller: Caller, row: UploadRow, append
   };
 }
 
-/** Completes an upload that is whole. One whose file is refused for what it is goes. */
+/** Completes a whole upload. Deletes it if its file is refused because of its content. */
 async function finish(core: Core, caller: Caller, upload: ResumableUpload): Promise<Finished> {
   try {
     return await upload.finish(caller);
@@ -244,12 +244,12 @@ function checkOffset(given: number, expected: number): void {
   });
 }
 
-/** Checks what a request says of itself, before its body is read. */
+/** Checks the facts that a request declares, before its body is read. */
 async function prepare(core: Core, upload: ResumableUpload, append: Append): Promise<void> {
   const { offset, isLast, announcedBytes } = append;
   const end = announcedBytes === undefined ? undefined : offset + announcedBytes;
   const length = append.length ?? (isLast ? end : undefined);
-  // How long the last part is, is kept only with the part.
+  // The length that follows from the last part is stored only with the part.
   if (length !== undefined) await upload.declareLength(length, append.length !== undefined);
   const whole = upload.row.length;
   if (whole !== null && end !== undefined && (end > whole || (isLast && end < whole)))
@@ -264,7 +264,7 @@ function checkLeast({ limits }: Core, bytes: number): void {
   throw new ParleyError("invalid_parameter", detail, { param: "Content-Length" });
 }
 
-/** Deletes an upload with what has come in; the attachment of a complete one stays. Throws `upload_not_found`. */
+/** Deletes an upload and its bytes. The attachment of a complete one stays. Throws `upload_not_found`. */
 export function removeUpload(core: Core, caller: Caller, id: string): Promise<void> {
   return inTurn(core, caller, id, async () => {
     const row = await getUpload(core, caller, id);
@@ -273,7 +273,7 @@ export function removeUpload(core: Core, caller: Caller, id: string): Promise<vo
   });
 }
 
-/** `isOwn`: no other process can still be sending bytes. In a store of this machine no other does. */
+/** `isOwn` means that no other process can still be sending bytes, which is always so for a store on this machine. */
 async function deleteUpload(core: Core, caller: Caller, id: string, isOwn: boolean): Promise<void> {
   const now = core.clock();
   const until = isOwn || core.blobs.intents !== null ? null : now + INTENT_MS;

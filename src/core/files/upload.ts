@@ -11,35 +11,35 @@ import { withCharset } from "./charset.ts";
 import { FileFacts } from "./file-facts.ts";
 import { checkType, detectType } from "./media-types.ts";
 
-/** How long an intent is valid unless it is renewed. The clocks of nodes may differ by a minute. */
+/** How long an intent is valid unless it is renewed. It allows for clocks of nodes that differ by a minute. */
 export const INTENT_MS = 30 * 60_000;
-/** How far an upload of unknown length may run ahead of its reservation. */
+/** By how many bytes an upload of unknown length may exceed its reservation. */
 const RESERVATION_STEP_BYTES = 4 * 1024 * 1024;
-/** When to retry an upload that exceeds the number of uploads under way. */
+/** When to retry an upload that exceeds the number of running uploads. */
 const RETRY_AFTER_SECONDS = "1";
 
-/** What a reservation is for, as its write checks it. */
+/** The parts of a reservation that its write checks. */
 export type Room = Pick<Reservation, "bytes" | "quota" | "now">;
 
 /**
- * Takes the bytes of a file, from one request or from several, and describes the file for its commit. A subclass decides where
- * the bytes are kept, and what records them so that a crash leaves none that nothing knows.
+ * Takes the bytes of a file, from one request or several, and describes the file for its commit. A subclass decides where to keep
+ * the bytes, and what records them, so that a crash leaves no unknown bytes.
  */
 export abstract class Upload implements AsyncDisposable {
   protected readonly core: Core;
   protected readonly userId: string;
-  /** Of its reservation, if there is a quota. */
+  /** The id of its reservation, if there is a quota. */
   protected readonly id: string;
-  /** The bytes that have come in. */
+  /** The number of bytes that have arrived. */
   size = 0;
-  /** Null: another process took some of the bytes. */
+  /** Null if another process took some of the bytes. */
   protected facts: FileFacts | null;
   protected blob: BlobWriter | undefined;
   /** The key of the row in `intents`, if the store keeps no intents itself and no other row names the blob. */
   protected intentRow: string | undefined;
-  /** A replay is only compared with the first request of its Idempotency-Key: its bytes are hashed and not kept. */
+  /** Set for a replay, which is only compared with the first request of its Idempotency-Key: its bytes are hashed and not kept. */
   protected isHashOnly = false;
-  /** Bytes of the user's quota. */
+  /** How many bytes of the user's quota are reserved. */
   protected reserved = 0;
 
   constructor(core: Core, userId: string, id: string, facts: FileFacts | null) {
@@ -50,7 +50,7 @@ export abstract class Upload implements AsyncDisposable {
   }
 
   protected abstract keepChunk(chunk: Uint8Array): Promise<void>;
-  /** Returns why there is no room. */
+  /** Writes the reservation. Returns the reason if it exceeds the quota; otherwise null. */
   protected abstract writeReservation(room: Room): Promise<string | null>;
   abstract [Symbol.asyncDispose](): Promise<void>;
 
@@ -59,7 +59,7 @@ export abstract class Upload implements AsyncDisposable {
     const size = this.size + chunk.length;
     this.refuseTooLarge(size);
     const quota = this.core.limits.userQuotaBytes;
-    // Reserving only what is there lets uploads of unknown length share the quota: one never holds room that it may not need.
+    // Reserve only what has arrived, so that uploads of unknown length do not hold quota that they may not need.
     if (quota > 0 && (size > this.reserved + RESERVATION_STEP_BYTES || size > quota))
       await this.reserve(size);
     this.size = size;
@@ -72,15 +72,15 @@ export abstract class Upload implements AsyncDisposable {
     if (maxFileBytes > 0 && size > maxFileBytes) throw fileTooLarge(maxFileBytes);
   }
 
-  /** Reserves room for so many bytes. Throws `quota_exceeded`. */
+  /** Reserves quota for this many bytes. Throws `quota_exceeded`. */
   protected async reserve(bytes: number): Promise<void> {
     const quota = this.core.limits.userQuotaBytes;
     if (quota === 0 || this.isHashOnly || bytes <= this.reserved) return;
-    // Before the write: if its outcome is unknown, the reservation is released all the same.
+    // Set this before the write, so that the reservation is released even if the outcome of the write is unknown.
     this.reserved = bytes;
     const refusal = await this.writeReservation({ bytes, quota, now: this.core.clock() });
     if (refusal === null) return;
-    // The refusal has dropped it.
+    // The refusal has dropped the reservation.
     this.reserved = 0;
     throw new ParleyError("quota_exceeded", refusal);
   }
@@ -132,7 +132,7 @@ export abstract class Upload implements AsyncDisposable {
     return new Uint8Array(0);
   }
 
-  /** Makes the bytes durable that are in the store, and returns what the scanner says of all. */
+  /** Makes the bytes in the store durable, and returns the scanner's verdict on all bytes. */
   protected async store(): Promise<Verdict> {
     await this.blob?.store();
     const read = () => (this.blob ? this.#read() : [this.bytes()]);
@@ -149,7 +149,7 @@ export abstract class Upload implements AsyncDisposable {
     return facts;
   }
 
-  /** Throws `file_infected`, and records it. */
+  /** Records the refusal, and throws `file_infected`. */
   async #refuse(
     found: string,
     { id, entry, filename, sha256 }: Pick<NewFile, "id" | "entry" | "filename" | "sha256">,
@@ -166,7 +166,7 @@ export function fileTooLarge(maxBytes: number): ParleyError {
   return new ParleyError("file_too_large", detail, { param: "file" });
 }
 
-/** Counts an upload under way until it is disposed of. Throws `rate_limited` beyond the limit of this node. */
+/** Counts a running upload until it is disposed of. Throws `rate_limited` beyond the limit of this node. */
 export function countUpload({ limits, uploadsUnderWay }: Core, userId: string): Disposable {
   const others = uploadsUnderWay.get(userId) ?? 0;
   if (others >= limits.uploadsPerUser) {

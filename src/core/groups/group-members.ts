@@ -66,7 +66,7 @@ export async function renderMember(
   return row && row.role !== "invited" ? toJson(row) : undefined;
 }
 
-/** Returns one page of the members; for an admin also of those who are invited. Throws `group_not_found`. */
+/** Returns one page of the members, for an admin including invited names. Throws `group_not_found`. */
 export async function listMembers(
   core: DataAccess,
   caller: Caller,
@@ -80,7 +80,7 @@ export async function listMembers(
   return toMergedPage(page, rows, ({ id }) => id, toJson);
 }
 
-/** Throws `group_not_found` and `not_admin` for a caller who has left the group since the first request, or is no admin any more. */
+/** Throws `group_not_found` or `not_admin` if the caller has left the group since the first request, or is no longer an admin. */
 async function checkAdmin(core: DataAccess, caller: Caller, groupId: string): Promise<void> {
   const seat = await findOwnSeat(core.db, groupId, caller.userId);
   if (seat?.role !== "admin") throw new ParleyError(seat ? "not_admin" : "group_not_found");
@@ -93,7 +93,7 @@ async function readMember(core: DataAccess, groupId: string, memberId: string): 
   return toVersioned(row);
 }
 
-/** Throws `group_not_found` and `member_not_found`, the latter also for an invitation if the caller is no admin. */
+/** Throws `group_not_found` and `member_not_found`, the latter also for an invitation if the caller is not an admin. */
 export async function getMember(
   core: DataAccess,
   caller: Caller,

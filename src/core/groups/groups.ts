@@ -122,7 +122,7 @@ async function findSeen(core: DataAccess, userId: string, ids: readonly string[]
   return [...joined.map(ofMember), ...(await findInvited(core, invitations))];
 }
 
-/** Returns the JSON texts of those groups that the user sees, by their ids. */
+/** Returns the JSON texts of the groups that the user sees, by id. */
 export async function renderGroups(
   core: DataAccess,
   userId: string,
@@ -132,7 +132,7 @@ export async function renderGroups(
   return new Map(seen.map((group) => [group.row.id, JSON.stringify(toGroup(group))]));
 }
 
-/** Returns the JSON text of the group without what depends on who reads it; undefined if it has ended. */
+/** Returns the JSON text of the group without the parts that depend on the reader; undefined if it has ended. */
 export async function renderGroupForAll(core: DataAccess, groupId: string): Promise<string | undefined> {
   const [row] = await findGroups(core.db, [groupId]);
   if (!row) return undefined;
@@ -154,12 +154,12 @@ export async function listGroups(
   return toMergedPage(page, seen, idOf, (group) => JSON.stringify(toGroup(group)));
 }
 
-/** Above all ids of users. */
+/** Sorts after all ids of users. */
 const LAST_INVITER = "~";
 
 /**
- * Returns the invitation into each group of a page, and one more if there is one: that of the first inviter whom the user
- * has as a contact. Anybody can invite anybody, so it looks at them in several turns of the event loop.
+ * Returns the invitation into each group of a page, and one more if there is one: the one by the first inviter whom the user
+ * has as a contact. Anybody can invite anybody, so it takes several turns of the event loop.
  */
 async function listInvitations(
   core: DataAccess,
@@ -200,7 +200,7 @@ export async function getGroup(core: DataAccess, caller: Caller, groupId: string
   return versioned(json, group.row.version);
 }
 
-/** Creates a group with the caller as its admin, and invites. Throws `count_limit_reached`. */
+/** Creates a group with the caller as its admin, and invites usernames. Throws `count_limit_reached`. */
 export async function createGroup(
   core: DataAccess,
   caller: Caller,

@@ -62,7 +62,7 @@ export const conversationResource = resource("Conversation", {
 });
 type Conversation = TypeOf<typeof conversationResource>;
 
-/** The most conversations that one request looks at. */
+/** The maximum number of conversations that one request looks at. */
 const MAX_LOOKED_AT = 1000;
 
 interface Shown {
@@ -74,7 +74,7 @@ async function toShown(core: DataAccess, row: ConversationRow): Promise<Shown> {
   return { row, unread: await countUnread(core.db, row) };
 }
 
-/** Renders conversations as their member, the same of all, sees them, in their order, as JSON texts. */
+/** Renders conversations of one member as JSON texts, in their order, as the member sees them. */
 async function render(core: Core, shown: readonly Shown[]): Promise<string[]> {
   const rows = shown.map(({ row }) => row);
   if (rows.length === 0) return [];
@@ -135,8 +135,8 @@ function matches({ row, unread }: Shown, filters: InboxFilters): boolean {
 }
 
 /**
- * Returns a page of the caller's inbox, most recent activity first. Looks at a limited number of conversations: a page with
- * fewer than its limit may have more after it.
+ * Returns a page of the caller's inbox, most recent activity first. Looks at a limited number of conversations, so a page with
+ * fewer items than its limit need not be the last.
  */
 export async function listConversations(
   core: Core,
@@ -182,7 +182,7 @@ export async function getConversation(
   return versioned(json!, row.version ?? 1);
 }
 
-/** Returns the JSON texts of those conversations that the user is a member of, by their ids. */
+/** Returns the JSON texts of the conversations that the user is a member of, by id. */
 export async function renderConversations(
   core: Core,
   userId: string,
@@ -229,7 +229,7 @@ export const readFields = {
 
 /**
  * Moves the caller's read position, never backwards. Throws `conversation_not_found`, and `message_not_found` for an id that
- * is malformed or outside of what the caller can see.
+ * is malformed or outside of the messages that the caller can see.
  */
 export async function markRead(
   core: DataAccess,

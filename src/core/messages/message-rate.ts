@@ -3,7 +3,7 @@ import { ParleyError } from "../../errors.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
 
-/** Counts a message that others could read. Without a conversation it may be any. Throws `rate_limited`. */
+/** Counts a message if others can read it, or if no conversation is given. Throws `rate_limited`. */
 export async function countMessage(core: Core, { userId }: Caller, conversationId?: string): Promise<void> {
   const { messageRate: rate, limits } = core;
   if (!rate) return;

@@ -53,7 +53,7 @@ export const messageResource = resource("Message", {
   edited_at: described(orNull(time), "When text, data or mentions were last edited."),
 });
 
-/** Renders messages that the reader sees, in their order, as JSON texts. `include` is what their files also show. */
+/** Renders messages that the reader sees as JSON texts, in their order. `include` selects additions to their files. */
 export async function renderMessages(
   core: Core,
   rows: readonly MessageRow[],
@@ -63,7 +63,7 @@ export async function renderMessages(
   return (await prepareMessages(core, rows, readerId, include)).map((show) => show(readerId));
 }
 
-/** Renders a message for anybody who sees it and has blocked nobody: only reactions and links depend on the reader. */
+/** Renders a message for anybody who sees it and has blocked nobody. Only reactions and links depend on the reader. */
 export async function renderMessageForAll(
   core: Core,
   row: MessageRow,
@@ -71,7 +71,7 @@ export async function renderMessageForAll(
   return (await prepareMessages(core, [row], null, undefined))[0]!;
 }
 
-/** Returns how to show each message to a user, who gets links of their own. With null the reader has blocked nobody. */
+/** Returns a function per message that shows it to a user, with that user's links. Null is a reader who has blocked nobody. */
 async function prepareMessages(
   core: Core,
   rows: readonly MessageRow[],
@@ -124,8 +124,8 @@ function toSystemMessage(
 type ShownMessage = Omit<MessageRow, "sender_id" | "has_files" | "has_reactions" | "mentions" | "version">;
 
 /**
- * Returns the message as JSON. A template, because `JSON.stringify` of the objects of a page takes longer than their query.
- * `sender`, `files` and `reactions` are JSON texts.
+ * Returns the message as JSON. Uses a template, because `JSON.stringify` of a page takes longer than its query. `sender`, `files`
+ * and `reactions` are JSON texts.
  */
 function toMessage(
   { id, conversation_id, type, text, data, reply_to_id, created_at, edited_at }: ShownMessage,
@@ -141,7 +141,7 @@ function toMessage(
   return `{"id":"${id}","conversation_id":"${conversation_id}","type":"${type}","sender":${sender},"text":${quoted},"data":${data},"attachments":[${files.join(",")}],"mentions":[${mentions}],"reply_to_id":${reply},"reactions":${reactions},"created_at":${toSeconds(created_at)},"edited_at":${edited}}`;
 }
 
-/** Returns the files of each message, and how to show them. */
+/** Returns the files of each message, and a function that shows them. */
 async function filesByMessage(
   core: Core,
   rows: readonly MessageRow[],
@@ -184,7 +184,7 @@ export function renderSent(core: Core, sent: SentMessage, input: SendMessage): V
   return versioned(toMessage(row, JSON.stringify(sent.sender), input.mentions, files), 1);
 }
 
-/** What a read can add to the files of a message. */
+/** Additions to the files of a message that a read can select. */
 export const messageAdditions = {
   include: optional(
     describedField(
@@ -256,7 +256,7 @@ export async function updateMessage(
 ): Promise<Versioned> {
   const { text, data } = changes;
   const mentions = changes.mentions === null ? [] : changes.mentions;
-  // Otherwise edits that mention somebody again and again would alert without a limit.
+  // Otherwise repeated edits that mention somebody would alert without a limit.
   if (mentions && mentions.length > 0) await countMessage(core, caller);
   const input = { userId: caller.userId, id, expected, text, data, mentions, now: core.clock() };
   await core.db.write("updateMessage", input);
@@ -264,8 +264,8 @@ export async function updateMessage(
 }
 
 /**
- * Deletes the message for everybody in its conversation; with the scope `admin` also that of another user. The eraser
- * removes the bytes of its files right after.
+ * Deletes the message for everybody in its conversation. With the scope `admin` it may be another user's. The eraser removes the
+ * bytes of its files right after.
  */
 export async function deleteMessage(
   core: DataAccess,
@@ -285,7 +285,7 @@ export async function deleteMessage(
   core.wakeEraser();
 }
 
-/** Deletes the message for the caller alone; for good, if nobody else sees it. Throws `message_not_found`. */
+/** Deletes the message only for the caller, or permanently if nobody else sees it. Throws `message_not_found`. */
 export async function hideMessage(
   core: DataAccess,
   caller: Caller,

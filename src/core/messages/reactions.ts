@@ -30,7 +30,7 @@ export const reactionResource = withOptional(
   "user_id",
 );
 
-/** Returns `reactions` of each of the messages that has some, as the reader sees them, as JSON texts. */
+/** Returns `reactions` as JSON text for each message that has some, as the reader sees them. */
 export async function reactionsByMessage(
   core: DataAccess,
   messageIds: readonly string[],

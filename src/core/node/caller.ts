@@ -1,4 +1,4 @@
-/** The user and rights of a verified token. */
+/** The user and the rights of a verified token. */
 export interface Caller {
   userId: string;
   /** Null for a token of an identity provider. */
@@ -21,8 +21,8 @@ interface Known extends Verified {
 }
 
 /**
- * Caches recently verified tokens. After any token is revoked, or a key of the identity provider is removed, every
- * token is verified again at its next use: of revocations by other processes only the count is known.
+ * Caches recently verified tokens. After any token is revoked, or a key of the identity provider is removed, every token is
+ * verified again at its next use, because for revocations by other processes only their number is known.
  */
 export class VerifiedTokens {
   readonly #tokens = new Map<string, Known>();

@@ -19,7 +19,7 @@ import type { Scanner } from "./scanner.ts";
 import type { Seal } from "./seal.ts";
 import type { Typists } from "./typists.ts";
 
-/** What reading and writing rows needs. Commands beside a running server have only this. */
+/** The part of the core that reads and writes rows. Commands beside a running server have only this. */
 export interface DataAccess {
   db: Database;
   clock: Clock;
@@ -37,13 +37,13 @@ export interface IdentityProvider {
   keys: KeySet;
 }
 
-/** What all functions of `core/` work with; created once by `app.ts`. */
+/** The context of all functions of `core/`. `app.ts` creates it once. */
 export interface Core extends DataAccess {
   blobs: BlobStore;
   links: Links;
-  /** Null: files are not scanned for viruses. */
+  /** Null if files are not scanned for viruses. */
   scanner: Scanner | null;
-  /** Null: no previews of pictures are made. */
+  /** Null if no previews of pictures are made. */
   previews: Previews | null;
   /** Blown once a disk has failed. */
   fuse: Fuse;
@@ -54,14 +54,14 @@ export interface Core extends DataAccess {
   pushIdentity: PushIdentity;
   /** Creates the DNS resolver for host names that users choose. */
   makeResolver: () => Resolver;
-  /** User and Idempotency-Key of each request under way. */
+  /** User and Idempotency-Key of each running request. */
   keysUnderWay: Set<string>;
-  /** How many uploads each user has under way on this node. */
+  /** How many uploads of each user are running on this node. */
   uploadsUnderWay: Map<string, number>;
   resumables: Resumables;
   /** How many archives of each user are being downloaded from this node. */
   archivesUnderWay: Map<string, number>;
-  /** Messages that each user sends to others on this node; null: no limit. */
+  /** Limits the messages that each user sends to others on this node; null means no limit. */
   messageRate: Rate | null;
   typists: Typists;
   /** Null if none is configured. */

@@ -5,10 +5,10 @@ interface Counted {
   count: number;
 }
 
-/** How many pairs of attachment and address are kept in memory until they are written. */
+/** How many pairs of attachment and address to keep in memory until they are written. */
 const MAX_PAIRS = 5000;
 
-/** Downloads by link, counted in memory until the background writes them into the audit trail. */
+/** Counts downloads by link in memory until the background job writes them into the audit trail. */
 export class DownloadLog {
   readonly #onFull: () => void;
   #counted = new Map<string, Counted>();

@@ -51,7 +51,7 @@ const CHECKED_AT_ONCE = 50;
 /** How often tokens are checked for expiry. */
 const LOOK_AGAIN_MS = 1000;
 
-/** Tracks the listeners of this node and wakes those with new events, whichever node or process published them. */
+/** Tracks the listeners of this node, and wakes those with new events from any node or process. */
 export class EventHub {
   readonly #listeners = new Map<string, Set<Listener>>();
   #position: number | undefined;
@@ -64,16 +64,16 @@ export class EventHub {
   #checking: Promise<void> | undefined;
   #closed = false;
 
-  /** Throws `too_many_streams`, or `unavailable` if the server is stopping. */
+  /** Adds a listener. Throws `too_many_streams`, or `unavailable` if the server is stopping. */
   async add(core: HubContext, listener: Listener): Promise<void> {
     if (this.#closed) throw new ParleyError("unavailable");
     const others = this.#listeners.get(listener.userId);
     if (others && others.size >= core.limits.eventListenersPerUser) throw new ParleyError("too_many_streams");
     this.#listeners.set(listener.userId, (others ?? new Set()).add(listener));
-    // The position is not followed while nobody listens.
+    // The position is not updated while nobody listens.
     if (this.#position !== undefined) return;
     const position = await lastPosition(core.db);
-    // Another listener may have set it meanwhile, and advanced it.
+    // Another listener may meanwhile have set and advanced it.
     this.#position ??= position;
   }
 
@@ -94,7 +94,7 @@ export class EventHub {
     return count;
   }
 
-  /** Call this when there may be new events, and periodically. Does not wait for token checks. */
+  /** Reads new events and wakes listeners. Call this when there may be new events, and periodically. Does not wait for token checks. */
   async look(core: HubContext, render: RenderChange): Promise<void> {
     this.#lookForRevocations(core);
     for (let more = true; more && this.#position !== undefined; ) {
@@ -148,7 +148,7 @@ export class EventHub {
     rendered: ReadonlyMap<PositionedEvent, RenderedEvent>,
   ): Promise<void> {
     const after = listener.waitsAfter();
-    // A stream that has read by itself may be ahead.
+    // A stream that reads events itself may be ahead.
     const next = after === undefined ? rows : rows.filter(({ number }) => number > after);
     if (next.length === 0) return;
     const events = next.flatMap((row) => rendered.get(row) ?? []);
@@ -195,7 +195,7 @@ export class EventHub {
     }
   }
 
-  /** A few at a time; listeners with new events are checked first, by `#handTo`. */
+  /** Checks all tokens, a few at a time. Listeners with new events are checked earlier, by `#handTo`. */
   async #checkAll(): Promise<void> {
     for (let round = -1; round !== this.#round; ) {
       round = this.#round;

@@ -6,7 +6,7 @@ import type { Clock } from "../../util/clock.ts";
 const REFRESH_MS = 10 * 60 * 1000;
 /** How long keys stay valid while the provider is unreachable. */
 const HOLD_MS = 24 * 60 * 60 * 1000;
-/** The provider is asked at most once in this time, whatever tokens arrive. */
+/** Keys are fetched at most once in this time, no matter which tokens arrive. */
 const COOLDOWN_MS = 30_000;
 const FETCH_TIMEOUT_MS = 5000;
 const MAX_BYTES = 256 * 1024;
@@ -81,13 +81,13 @@ export class KeySet {
     return this.#keys ?? keys;
   }
 
-  /** A clock that was set back counts as time that has passed. */
+  /** Reports whether less time has passed. If the clock was set back, the time counts as passed. */
   #isWithin(since: number, span: number): boolean {
     const past = this.#clock() - since;
     return past >= 0 && past < span;
   }
 
-  /** Never rejects: callers check which keys there are afterwards. */
+  /** Fetches the keys. Never rejects: callers check the result afterwards. */
   #refresh(): Promise<void> {
     if (this.#fetching) return this.#fetching;
     if (this.#isWithin(this.#triedAt, COOLDOWN_MS)) return Promise.resolve();
@@ -123,7 +123,7 @@ function isShortRsa({ kty, n }: JWK): boolean {
 }
 
 async function fetchText(url: string): Promise<string> {
-  // A redirect could lead to a place from which the operator would not accept keys.
+  // Do not follow redirects: they could lead to a server whose keys the operator would not accept.
   const response = await fetch(url, {
     redirect: "error",
     headers: { accept: "application/json" },

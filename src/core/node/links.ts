@@ -5,8 +5,8 @@ import { type Clock, toSeconds } from "../../util/clock.ts";
 /** Links change once per window, so a URL stays the same for a while and can be cached. */
 const WINDOW_SECONDS = 3600;
 /**
- * A link that is valid for longer was signed while the clock was far ahead, and would be valid for as long as the clock was
- * wrong. A link is valid for at most two windows; the third is for a clock that was set back by less.
+ * Links are valid for at most two windows. The third allows for a clock that was set back by less than one. A link that expires
+ * even later was signed while the clock was far ahead, and is refused.
  */
 const MAX_SECONDS_LEFT = 3 * WINDOW_SECONDS;
 /** No existing link is valid for longer. */
@@ -15,34 +15,34 @@ export const LINK_LIFE_MS = MAX_SECONDS_LEFT * 1000;
 /** How many signatures are kept in memory. */
 const MAX_SIGNATURES = 10_000;
 
-/** Returns what is signed of a file: a link is valid as long as this user sees it. */
+/** Returns the subject that is signed for a file. It has the user, so that a link is valid only as long as that user sees it. */
 export function fileSubject(attachmentId: string, userId: string): string {
   return `file.${userId}.${attachmentId}`;
 }
 
-/** What the URL of an archive says: its name, the user whose files they are, and which. */
+/** The parts of an archive's URL: its filename, the user who sees the files, and the files. */
 export interface ArchiveAddress {
   filename: string;
   user: string;
   files: string;
 }
 
-/** Returns what is signed of an archive: of one length, however many files it has. */
+/** Returns the subject that is signed for an archive. Its length does not depend on the number of files. */
 export function archiveSubject({ filename, user, files }: ArchiveAddress): string {
   return `archive.${hash("sha256", `${user}\n${files}\n${filename}`, "base64url")}`;
 }
 
-/** Signs and verifies the URLs of files and archives. A subject is that of `fileSubject` or `archiveSubject`. */
+/** Signs and verifies the URLs of files and archives. Subjects are made by `fileSubject` or `archiveSubject`. */
 export interface Links {
   /** Returns the number of the current window, which changes whenever links do. */
   window(): number;
   /** Returns the URL of a file for this user, valid for one to two windows from now. */
   fileUrl(userId: string, attachmentId: string, filename: string): string;
-  /** Returns the URL of the preview of a picture, valid as long. */
+  /** Returns the URL of a picture's preview, valid as long as that of the file. */
   previewUrl(userId: string, attachmentId: string, filename: string, width: number): string;
   /** Returns the URL of a file without a signature, for users with a token. */
   fileAddress(attachmentId: string, filename: string): string;
-  /** Returns the URL of an archive, and when it expires in Unix seconds: as that of a file does. */
+  /** Returns the URL of an archive, and when it expires in Unix seconds: at the same time as that of a file. */
   archiveUrl(address: ArchiveAddress): { url: string; expiresAt: number };
   /** Reports whether we signed this subject and expiry, and the expiry is in the future, but not too far. */
   verify(subject: string, expires: string, signature: string): boolean;
@@ -54,8 +54,8 @@ export interface Links {
 
 /**
  * Signs with HMAC-SHA256 over subject and expiry. The first of several secrets signs and all verify, so that a secret can be
- * replaced while its links stay valid. The secrets that a move carried along verify for a while. `origin` is called at each
- * use, because the port may be chosen at start.
+ * replaced while its links stay valid. Secrets from before a move verify for a while. `origin` is called at each use, because
+ * the port may be chosen at start.
  */
 export function createLinks(
   secrets: readonly string[],
@@ -66,7 +66,7 @@ export function createLinks(
   // An HMAC costs as much as the rest of a link, and the same links are requested again and again.
   const signatures = new Map<string, string>();
 
-  /** Keeps only signatures of ours, since anybody may request anything. */
+  /** Keeps a signature that we made, never one from a request. */
   function keep(text: string, signature: string): void {
     if (signatures.size >= MAX_SIGNATURES) signatures.clear();
     signatures.set(text, signature);
@@ -102,7 +102,7 @@ export function createLinks(
     return Number(expires) - toSeconds(clock());
   }
 
-  /** Returns the end of a query that is signed now. */
+  /** Returns the end of a query, signed now. */
   function signed(subject: string, expiresAt: number): string {
     return `expires=${expiresAt}&signature=${sign(`${subject}.${expiresAt}`)}`;
   }

@@ -8,9 +8,9 @@ import { FairQueue, type Shares } from "../../util/fair-queue.ts";
 export const PREVIEW_WIDTHS = [320, 640, 1280];
 /** The types that are decoded. */
 const PICTURES = ["image/jpeg", "image/png", "image/apng", "image/webp", "image/gif"];
-/** How many pictures may wait until their first preview is made. Others get it when it is requested. */
+/** How many pictures may wait for their first preview. For others it is made on request. */
 const TO_PREPARE: Shares = { each: 100, all: 1000 };
-/** In the cache it says that a picture has no preview of any width: its next attempt would take as long again. */
+/** In the cache, this width marks a picture without previews, because another try would take as long again. */
 const ANY_WIDTH = 0;
 
 export interface PreviewParts {
@@ -22,16 +22,16 @@ export interface PreviewParts {
   open: (row: AttachmentRow) => Promise<Uint8Array | AsyncIterable<Uint8Array>>;
   /** Stores the placeholder of a picture that has none. */
   storePlaceholder: (placeholder: { id: string; placeholder: string }) => Promise<void>;
-  /** Told of what fails without failing a request. */
+  /** Called with errors that do not fail a request. */
   onFailure: (error: unknown) => void;
 }
 
-/** The previews of this node: made when they are first needed, and then kept. */
+/** Makes previews when they are first needed, and keeps them in this node's cache. */
 export class Previews {
   readonly cache: PreviewCache;
   readonly #parts: PreviewParts;
-  /** By attachment and width. */
-  readonly #underWay = new Map<string, Promise<Uint8Array | null>>();
+  /** The previews being made, by attachment and width. */
+  readonly #making = new Map<string, Promise<Uint8Array | null>>();
   readonly #toPrepare = new FairQueue<AttachmentRow>(TO_PREPARE);
   #preparing: Promise<void> | undefined;
   #isClosed = false;
@@ -41,23 +41,23 @@ export class Previews {
     this.#parts = parts;
   }
 
-  /** Returns a preview as WebP; null if none can be made of the file. Throws `unavailable`, and what reading the file throws. */
+  /** Returns a preview as WebP; null if the file cannot have one. Throws `unavailable`, and what reading the file throws. */
   get(row: AttachmentRow, width: number): Promise<Uint8Array | null> {
     return this.#get(row, width, true);
   }
 
-  /** Makes the smallest preview of a new file in the background, and with it the placeholder, unless too many others wait. */
+  /** Makes the smallest preview and the placeholder of a new file in the background, unless too many others wait. */
   prepare(row: AttachmentRow): void {
     if (!PICTURES.includes(row.file_type) || this.#isClosed) return;
     if (this.#toPrepare.add(row, row.uploader_id, 1)) this.#preparing ??= this.#prepareAll();
   }
 
-  /** Ends what is under way. */
+  /** Ends the running work. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#parts.makers.close();
     await this.#preparing;
-    await Promise.allSettled(this.#underWay.values());
+    await Promise.allSettled(this.#making.values());
   }
 
   async #get(row: AttachmentRow, width: number, isUrgent: boolean): Promise<Uint8Array | null> {
@@ -65,10 +65,10 @@ export class Previews {
     const kept = (await this.cache.find(row.id, width)) ?? (await this.cache.find(row.id, ANY_WIDTH));
     if (kept) return kept.length > 0 ? kept : null;
     const key = `${row.id}-${width}`;
-    let making = this.#underWay.get(key);
+    let making = this.#making.get(key);
     if (!making) {
-      making = this.#make(row, width, isUrgent).finally(() => this.#underWay.delete(key));
-      this.#underWay.set(key, making);
+      making = this.#make(row, width, isUrgent).finally(() => this.#making.delete(key));
+      this.#making.set(key, making);
     }
     return making;
   }
@@ -76,11 +76,11 @@ export class Previews {
   async #prepareAll(): Promise<void> {
     for (let row = this.#toPrepare.take(); row && !this.#isClosed; row = this.#toPrepare.take()) {
       try {
-        // Before it is registered: a request for the same preview must not wait for it.
+        // Wait before the preview is registered: a request for the same preview must not wait, too.
         await this.#parts.makers.quiet;
         await this.#get(row, PREVIEW_WIDTHS[0]!, false);
       } catch (error) {
-        // Unavailable: it is made when it is requested.
+        // If it is unavailable now, it is made on request.
         if (!(error instanceof ParleyError)) this.#parts.onFailure(error);
       }
     }
@@ -96,7 +96,7 @@ export class Previews {
       await this.cache.store(row.id, ANY_WIDTH, new Uint8Array(0)).catch(onFailure);
       return null;
     }
-    // A preview that cannot be kept is shown all the same.
+    // A preview that cannot be cached is still returned.
     await this.cache.store(row.id, width, made.webp).catch(onFailure);
     await storePlaceholder({ id: row.id, placeholder: made.placeholder }).catch(onFailure);
     return made.webp;

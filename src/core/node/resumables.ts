@@ -1,11 +1,11 @@
-/** What this process knows of a resumable upload beside its row. */
+/** The state of a resumable upload that this process keeps in addition to its row. */
 interface Known {
   /** The `holder` of the row while this process continues the upload. */
   holder: string;
   facts: object;
 }
 
-/** How many uploads are remembered. The bytes of others are read again at their end. */
+/** How many uploads to remember. The bytes of others are read again when they are complete. */
 const MAX_REMEMBERED = 2000;
 
 interface Turn {
@@ -13,14 +13,15 @@ interface Turn {
   done: Promise<void>;
 }
 
-/** What this process has in memory of resumable uploads. */
+/** Keeps the state of resumable uploads in memory. */
 export class Resumables {
   readonly #turns = new Map<string, Turn>();
   readonly #known = new Map<string, Known>();
 
   /**
-   * Runs one request for an upload at a time, the newest: it ends the one before, which keeps what has come in, and waits for it. A
-   * client whose network has changed need not wait until the server sees that its old connection is dead. `end` ends this one.
+   * Runs one request for an upload at a time. A new request ends the previous one, which keeps the bytes that have arrived, and waits
+   * for it. So a client whose network has changed need not wait until the server notices its dead connection. `end` ends this
+   * request.
    */
   async inTurn<T>(upload: string, end: () => void, run: () => Promise<T>): Promise<T> {
     const { promise: done, resolve } = Promise.withResolvers<void>();
@@ -37,13 +38,13 @@ export class Resumables {
     }
   }
 
-  /** Returns what was computed of the bytes of an upload; undefined if another process has continued it. */
+  /** Returns the facts computed from the bytes of an upload; undefined if another process has continued it. */
   find(id: string, holder: string): object | undefined {
     const known = this.#known.get(id);
     return known?.holder === holder ? known.facts : undefined;
   }
 
-  /** Remembers that this process continues the upload, and what it computes of the bytes: the state of a hash cannot be stored. */
+  /** Remembers that this process continues the upload, and the facts about its bytes: the state of a hash cannot be stored. */
   add(id: string, holder: string, facts: object): void {
     this.#known.set(id, { holder, facts });
     if (this.#known.size > MAX_REMEMBERED) this.#known.delete(this.#known.keys().next().value!);

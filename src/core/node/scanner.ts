@@ -6,17 +6,17 @@ import { exactSize } from "../../util/sizes.ts";
 /** When to retry an upload that could not be scanned. */
 const RETRY_AFTER_SECONDS = "10";
 
-/** What is known of a file: `found` is the name of what the scanner found in it. */
+/** The result of scanning a file. `found` is the scanner's name for what it found. */
 export type Verdict = "clean" | "unscanned" | { found: string };
 
 type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 /** Opens the bytes of a file. */
 type Read = () => Chunks | Promise<Chunks>;
 
-/** The scanner did not answer, or not as it must. */
+/** The scanner did not answer, or sent an invalid answer. */
 class ScanFailure extends Error {}
 
-/** The scanner of this node, and how much it may do at once. */
+/** The scanner of this node, with a limited number of concurrent scans. */
 export class Scanner {
   readonly settings: ScanSettings;
   readonly #onFailure: (error: unknown) => void;
@@ -28,7 +28,7 @@ export class Scanner {
     this.#onFailure = onFailure;
   }
 
-  /** Starts a scan beside an upload; undefined if as many are running as the limit allows. */
+  /** Starts a scan during an upload; undefined if the limit of concurrent scans is reached. */
   tryStart(): Scan | undefined {
     return this.#running < this.settings.atOnce ? this.#start() : undefined;
   }
@@ -49,16 +49,16 @@ export class Scanner {
         this.#waiting.push(begin);
       });
       if (!isFree) throw new ScanFailure("too many files wait for the scanner");
-      // The one that ended has left its place.
+      // Free the slot of this scan.
       this.#running--;
     }
     return this.#start();
   }
 
-  /** Scans bytes that are all there. Returns the name of what was found; null if they are clean. Throws `ScanFailure`. */
+  /** Scans a complete file. Returns the name of what was found; null if it is clean. Throws `ScanFailure`. */
   async scan(read: Read): Promise<string | null> {
     using scan = await this.start();
-    // Opened only now, since what waits for its turn may never be read.
+    // Open the bytes only now: a scan that waits may never read them.
     for await (const chunk of await read()) {
       await scan.feed(chunk);
       if (scan.isOver) break;
@@ -85,7 +85,7 @@ export class Scanner {
     }
   }
 
-  /** Returns the verdict of a file that is all there. Throws what `judge` throws. */
+  /** Returns the verdict on a complete file. Throws what `judge` throws. */
   async judgeWhole(size: number, read: Read): Promise<Verdict> {
     if (size === 0) return "clean";
     if (size > this.settings.maxBytes) return "unscanned";
@@ -102,7 +102,7 @@ export class Scanner {
   }
 }
 
-/** A file that is being scanned. It ends with its answer, after `timeoutMs`, or when it goes out of scope. */
+/** A running scan of a file. It ends with the answer, after `timeoutMs`, or when it goes out of scope. */
 export class Scan implements Disposable {
   readonly #stream: ScanStream;
   readonly #abort = new AbortController();
@@ -133,12 +133,12 @@ export class Scan implements Disposable {
     return this.#onEnd === undefined;
   }
 
-  /** Takes bytes as they arrive. Resolves once they may be reused, also if the scan has failed. */
+  /** Sends bytes as they arrive. Resolves when their memory may be reused, even if the scan has failed. */
   write(chunk: Uint8Array): Promise<void> {
     return this.#stream.write(chunk);
   }
 
-  /** Takes bytes that nobody else waits for, so that only the scanner can be slow. */
+  /** Sends bytes that are already available, so that only the scanner can be slow. */
   async feed(chunk: Uint8Array): Promise<void> {
     await this.#stream.write(chunk);
     if (!this.isOver) this.#timer.refresh();
@@ -169,7 +169,7 @@ export class Scan implements Disposable {
   }
 }
 
-/** In two parts, so that no scanner finds it here. */
+/** The EICAR test file in two parts, so that no scanner finds it in this source file. */
 const EICAR = ["X5O!P%@AP[4\\PZX54(P^)7CC)7}$EICAR-", "STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"];
 const CHUNK_BYTES = 64 * 1024;
 
@@ -182,8 +182,8 @@ function* testFile(size: number): Generator<Uint8Array> {
 }
 
 /**
- * Throws `OperatorError` unless the scanner finds the EICAR test file at the size of the largest file: beyond their limits
- * scanners say that files are clean.
+ * Throws `OperatorError` unless the scanner finds the EICAR test file, padded to the size of the largest file: scanners report
+ * files beyond their limits as clean.
  */
 export async function proveScanner(scanner: Scanner): Promise<void> {
   const { address, maxBytes } = scanner.settings;

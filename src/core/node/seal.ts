@@ -6,8 +6,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts texts, for the database or a cookie. Decrypting takes the secret and the same context. The first of several
- * secrets seals, and all open.
+ * Encrypts texts for the database or a cookie. Decrypting requires the secret and the same context. The first of several
+ * secrets encrypts, and all of them decrypt.
  */
 export class Seal {
   readonly #secrets: readonly string[];
@@ -26,7 +26,7 @@ export class Seal {
     return bytes.toString("base64url");
   }
 
-  /** Returns undefined if the text is malformed, or was sealed with another secret or context. */
+  /** Decrypts a text. Returns undefined if it is malformed, or was sealed with another secret or context. */
   open(sealed: string, context: string): string | undefined {
     const bytes = Buffer.from(sealed, "base64url");
     for (const secret of this.#secrets) {

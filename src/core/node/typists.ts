@@ -9,18 +9,18 @@ export interface Typing extends Typist {
   expires_at: number;
 }
 
-/** For how long it is shown. */
+/** For how long clients show it. */
 const SHOWN_SECONDS = 6;
-/** How often it is broadcast, of one user in one conversation. */
+/** How often to broadcast it for one user in one conversation. */
 const PAUSE_SECONDS = 3;
-/** How long typists wait for others: a request that is handled by itself costs several times as much. */
+/** How long typists wait for others, because handling a request alone costs several times as much. */
 const BATCH_MS = 50;
-/** Typists of one statement. */
+/** The maximum number of typists in one statement. */
 const MAX_BATCH = 256;
 
 interface Batch {
   typists: Map<string, Typist>;
-  /** Those of them who are members. */
+  /** The typists who are members of their conversations. */
   seated: Promise<ReadonlySet<string>>;
 }
 
@@ -29,7 +29,7 @@ export class Typists {
   readonly #db: Database;
   readonly #clock: Clock;
   readonly #rate: Rate;
-  /** The one that others may still join. */
+  /** The batch that others may still join. */
   #open: Batch | undefined;
 
   constructor(db: Database, clock: Clock) {
@@ -38,7 +38,7 @@ export class Typists {
     this.#rate = new Rate(1 / PAUSE_SECONDS, 1, clock);
   }
 
-  /** Broadcasts it, unless that was just done. Resolves to false if the user is not a member of the conversation. */
+  /** Broadcasts that the user is typing, unless that was just done. Resolves to false if the user is not a member. */
   async add(typist: Typist): Promise<boolean> {
     if (!this.#open || this.#open.typists.size === MAX_BATCH) this.#open = this.#begin();
     const { typists, seated } = this.#open;
@@ -62,7 +62,7 @@ export class Typists {
     return new Set(seated.map(keyOf));
   }
 
-  /** Counts a broadcast, of this node or another. Returns false if there was just one of the same. */
+  /** Remembers a broadcast of this or another node. Returns false if there was a recent one for the same typist. */
   note(typist: Typist): boolean {
     const key = keyOf(typist);
     const used = this.#rate.next(key);

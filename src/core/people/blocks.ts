@@ -18,7 +18,7 @@ export async function listBlocks(core: DataAccess, caller: Caller, page: Page): 
   return toPage(page, rows, toJson, { cursorOf: ({ username }) => encodeURIComponent(username) });
 }
 
-/** Blocks or unblocks a username, of a contact, a stranger or nobody: what its user sends does not reach the caller. */
+/** Blocks or unblocks the username of a contact, a stranger or nobody. What a blocked user sends does not reach the caller. */
 export async function setBlock(
   core: DataAccess,
   caller: Caller,

@@ -86,8 +86,8 @@ export const contactFilters = {
 };
 
 /**
- * Throws `count_limit_reached`, and `contact_exists` if the caller has a contact with that username, with its id if the
- * caller may read contacts. A request with an Idempotency-Key is idempotent.
+ * Creates a contact. Throws `count_limit_reached`, and `contact_exists` if the caller has a contact with that username; the error
+ * has its id if the caller may read contacts. A request with an Idempotency-Key is idempotent.
  */
 export async function createContact(
   core: DataAccess,
@@ -151,7 +151,7 @@ export async function listContacts(
   return toPage(request, rows, toContact);
 }
 
-/** Text without words, such as punctuation alone, finds everything. */
+/** Parses the text of a search. A text without words, such as only punctuation, finds everything. */
 function toSearch(text: string): ContactFilter["search"] {
   const words = searchWords(text);
   if (words.length === 0) return undefined;
@@ -169,7 +169,7 @@ async function searchContacts(
   page: Page,
   turns: Turns,
 ): Promise<ListedContact[]> {
-  // Few contacts are blocked: most pages of `active=true` end here and cost little more than others.
+  // Few contacts are blocked, so most pages of `active=true` end within these steps, and cost little more than others.
   let steps = 2 * (page.limit + 1);
   const { rows } = await walkPages(page, page.cursor, turns, async (cursor, missing) => {
     const rest = { ...page, cursor, limit: missing - 1 };
@@ -233,6 +233,6 @@ export async function blockContact(
 function versioned([body, seenAt, since, version]: ContactRow): Versioned {
   const listed: ListedContact = [body, seenAt, since];
   const seen = lastActive(listed);
-  // `last_active_at` changes without a change of the row.
+  // `last_active_at` changes without the row.
   return { json: toContact(listed), version: seen === null ? `${version}` : `${version}-${seen}` };
 }

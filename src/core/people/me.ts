@@ -73,7 +73,7 @@ type Me = TypeOf<typeof meResource>;
 export async function getMe(core: Core, caller: Caller): Promise<Me> {
   const { limits } = core;
   const user = await findUserById(core.db, caller.userId);
-  // Deleted since the token was checked.
+  // The user was deleted after the token was checked.
   if (!user) throw new ParleyError("invalid_token");
   return {
     id: user.id,

@@ -10,9 +10,9 @@ import { DEFAULT_SCOPES, SCOPES } from "./tokens.ts";
 import { newUser } from "./users.ts";
 
 const ALGORITHMS = ["RS256", "ES256", "EdDSA"];
-/** By how much the clocks of the provider and of this server may differ. */
+/** The maximum difference between the clocks of the provider and of this server. */
 const CLOCK_SKEW_SECONDS = 60;
-/** Types of tokens that authorize a request (RFC 9068). The provider signs others for other purposes (RFC 8725, section 3.11). */
+/** Types of tokens that authorize a request (RFC 9068). Tokens of other types have other purposes (RFC 8725, section 3.11). */
 const TYPE = /^(?:application\/)?(?:at\+)?jwt$/i;
 /** The maximum of OpenID Connect. */
 const MAX_SUBJECT_LENGTH = 255;
@@ -101,7 +101,7 @@ function notYetValid(claim: string): ParleyError {
   );
 }
 
-/** Returns our own wording. A stranger learns no more details about a refused token. */
+/** Returns the reason in our words. A stranger gets no more details about a refused token. */
 function reasonOf(code: string | undefined, claim: string | undefined): string {
   switch (code) {
     case "ERR_JWT_EXPIRED":

@@ -8,7 +8,7 @@ import { lookUpToken } from "./tokens.ts";
 export function knownCaller(core: Core, token: string): Caller | undefined {
   const verified = core.verifiedTokens.find(token, changes(core));
   if (!verified || verified.expiresAt <= core.clock()) return undefined;
-  // The provider's keys that verified a JWT may have expired since.
+  // The provider's keys, with which a JWT was verified, may have expired since.
   if (verified.caller.tokenId === null && !core.identityProvider!.keys.current()) return undefined;
   return verified.caller;
 }
@@ -19,8 +19,8 @@ export function wasValid(core: Core, token: string): boolean {
 }
 
 /**
- * Verifies any other token and returns its caller. Throws `invalid_token` if it is malformed, unknown, revoked or
- * expired, and what `verifyJwt` throws.
+ * Verifies a token that `knownCaller` does not know, and returns its caller. Throws `invalid_token` if it is malformed, unknown,
+ * revoked or expired, and what `verifyJwt` throws.
  */
 export async function verifyToken(core: Core, token: string): Promise<Caller> {
   return (await verify(core, token, false)).caller;
@@ -53,7 +53,7 @@ export async function isStillValid(core: Core, token: string, userId: string): P
     const caller = knownCaller(core, token) ?? (await verify(core, token, true)).caller;
     return caller.userId === userId;
   } catch (error) {
-    // Without an answer the token counts as valid; the next check decides.
+    // If the check fails for another reason, the token counts as valid until the next check.
     return !(error instanceof ParleyError && error.code === "invalid_token");
   }
 }

@@ -15,7 +15,7 @@ export const scopes: Field<readonly Scope[], true> = {
   parse: (value) => someOf(SCOPES, value),
 };
 
-/** As Unix seconds; null: never. */
+/** In Unix seconds; null means never. */
 export const expiresAt: Field<number | null, true> = {
   ...secondsOrNull,
   accepts: "a time in the future in whole Unix seconds, in JSON without quotes",

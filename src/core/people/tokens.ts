@@ -41,7 +41,7 @@ export const SCOPES = [
   "admin",
 ] as const;
 export type Scope = (typeof SCOPES)[number];
-/** Scopes of a token created without a choice: everything except administration. */
+/** Scopes of a token that is created without `scopes`: all except administration. */
 export const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "admin");
 
 const tokenMembers = {
@@ -66,7 +66,7 @@ const TOKEN_FORM = /^parley_[A-Za-z0-9_-]{43}$/;
 
 /** Throws `invalid_token` for a token that is malformed, unknown or revoked. */
 export async function lookUpToken(core: DataAccess, token: string): Promise<Verified> {
-  // Looked up by SHA-256, so that timing reveals nothing about any token.
+  // Look it up by SHA-256, so that timing reveals nothing about any token.
   const row = TOKEN_FORM.test(token) ? await findToken(core.db, hashToken(token)) : undefined;
   if (!row) throw new ParleyError("invalid_token");
   const caller = { userId: row.user_id, tokenId: row.id, scopes: new Set(row.scopes.split(" ")) };
@@ -74,7 +74,7 @@ export async function lookUpToken(core: DataAccess, token: string): Promise<Veri
 }
 
 interface NewToken {
-  /** Shown once, stored nowhere. */
+  /** Shown once and not stored. */
   token: string;
   row: CreateToken;
 }
@@ -86,7 +86,7 @@ export interface TokenChoice {
   name?: string | null | undefined;
 }
 
-/** Generates a token of 256 random bits and the row that recognizes it. */
+/** Generates a token of 256 random bits, and its row. */
 export function makeToken(
   core: DataAccess,
   caller: Caller | null,
@@ -129,7 +129,7 @@ export async function createToken(
   return shownToken(made.row, made.token);
 }
 
-/** The same for a request with an Idempotency-Key: a replay returns the same token. */
+/** Creates a token for a request with an Idempotency-Key. A replay returns the same token. */
 export async function createTokenWithKey(
   core: Core,
   caller: Caller,

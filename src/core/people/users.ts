@@ -66,7 +66,7 @@ const userMembers = {
 };
 export const userResource = resource("User", userMembers);
 type User = TypeOf<typeof userResource>;
-/** A user with the number for a badge. */
+/** A user with the number of unread conversations, for a badge. */
 export const userWithUnreadResource = resource("UserWithUnread", {
   ...userMembers,
   unread_conversations: described(count, "Without muted ones; 100 means 100 or more."),
@@ -115,12 +115,12 @@ export async function createUser(
   };
 }
 
-/** A page with a user, if there is one. */
+/** A page of one user, if there are any. */
 const ANY = { cursor: OLDEST, newer: true, limit: 1 };
 
 /** Creates the user `admin` with all scopes if the database has no users; returns its token, or null. */
 export async function createFirstUser(core: DataAccess): Promise<string | null> {
-  // Usually there are some, and a start without a write does not wait for the thread that writes.
+  // Usually there are users, and a start without a write does not wait for the writer thread.
   if ((await listUserRows(core.db, {}, ANY)).length > 0) return null;
   const user = newUser(core, null, { username: "admin" });
   const { token, row } = makeToken(core, null, user.id, { scopes: SCOPES, name: "first start" });
@@ -184,7 +184,7 @@ export async function listUsers(
 
 /** Deletes the user and everything that belongs to them. Throws `user_not_found`. */
 export async function deleteUser(core: DataAccess, caller: Caller | null, id: string): Promise<void> {
-  // Tokens go first: requests that keep writing as the user would conflict with the longer erasing again and again.
+  // Revoke tokens first: requests that continue to write as the user would repeatedly conflict with the longer erasing.
   await revokeTokensOf(core, caller, id);
   await core.db.write("deleteIdentities", { userId: id });
   const entry = newEntry(core, caller);

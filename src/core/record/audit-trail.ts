@@ -32,7 +32,7 @@ export const auditResource = resource("AuditEntry", {
   details: described(orNull(anyObject), "Further facts, depending on the action."),
 });
 
-/** An id as a filter. A malformed one is refused: it would find nothing, and not say why. */
+/** An id as a filter. A malformed one is refused, because it would find nothing without saying why. */
 function filterId(...kinds: readonly IdKind[]): Field<string, true> {
   return {
     required: true,
@@ -100,8 +100,8 @@ export async function listAudit(
 const EXPORT_PAGE = 500;
 
 /**
- * Yields all entries that match as JSON lines, oldest first, many per chunk, in the turns of this user. Ends early once `isAborted`: where nothing
- * matches, nobody else would notice that the client has gone.
+ * Yields all entries that match as JSON lines, oldest first, many per chunk, in the turns of this user. Ends early if `isAborted`:
+ * as long as nothing matches, nothing else notices that the client has gone.
  */
 export async function* exportAudit(
   core: DataAccess,
@@ -119,7 +119,7 @@ export async function* exportAudit(
   }
 }
 
-/** Returns the next entries of a walk, at most its limit, and fewer only where the time of the filters ends. */
+/** Returns the next entries of a walk, at most its limit, and fewer only at the end of the time range of the filters. */
 async function listBetween(core: DataAccess, filters: AuditFilters, walk: Page): Promise<EntryRow[]> {
   const { created_from: from, created_before: before } = filters;
   const start = from === undefined ? OLDEST : idBound("aud", from * 1000);

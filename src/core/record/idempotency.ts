@@ -9,14 +9,14 @@ import type { Core, DataAccess } from "../node/core.ts";
 /** How long a key is stored. */
 const KEY_MS = 24 * 3600 * 1000;
 
-/** What identifies a request: two with the same key must ask for the same. */
+/** Identifies a request: two requests with the same key must have the same content. */
 export interface Identified {
-  /** Null is the command line, which has no keys. */
+  /** Null for the command line, which has no keys. */
   caller: Caller | null;
   key: string | undefined;
-  /** Everything that the request asks for, fingerprinted as JSON. */
+  /** The content of the request, which is fingerprinted as JSON. */
   asked: readonly unknown[];
-  /** Set if `isReplay` was true and the request did not store what a first one needs. */
+  /** Set if `isReplay` was true, so that the request has not stored what a first one needs. */
   replayOnly?: boolean;
 }
 
@@ -52,7 +52,7 @@ export async function writeIdempotent<N extends SingleName>(
 }
 
 /**
- * Runs one request of this key at a time. Throws `idempotency_in_progress` if another is under way in this process; on
+ * Runs one request with this key at a time. Throws `idempotency_in_progress` if another one is running in this process. On
  * another node the second write waits for the first.
  */
 export async function oneAtATime<T>(

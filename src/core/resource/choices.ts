@@ -12,7 +12,7 @@ export function choices<T extends string>(...words: readonly T[]): Field<T[], tr
 }
 
 /**
- * Reads one or more of the known names: an array in JSON, otherwise text with commas or spaces between. Undefined if one is
+ * Reads one or more of the known names: an array in JSON, otherwise text separated by commas or spaces. Undefined if a name is
  * unknown.
  */
 export function someOf<T extends string>(known: readonly T[], value: unknown): T[] | undefined {

@@ -13,31 +13,31 @@ import {
   usernameKey,
 } from "../../util/text.ts";
 
-/** The fields of a body or a query, each once. Values are strings, or what JSON has. */
+/** The fields of a body or a query, each once. Values are strings or JSON values. */
 export type Fields = ReadonlyMap<string, unknown>;
 
-/** The fields of a form or a query, which have no type but text. List fields have all their texts. */
+/** The fields of a form or a query, which are all text. List fields have all their texts. */
 export class TextFields extends Map<string, string | string[]> {}
 
-/** One field of a body or a query: what is accepted, in words for the caller and as code. */
+/** One field of a body or a query: the accepted values, in words for the caller and as code. */
 export interface Field<T, Required extends boolean = boolean> {
   required: Required;
   /** Ends the sentence "… must be". */
   accepts: string;
-  /** The same as JSON Schema, as far as it can say it. */
+  /** The accepted values as JSON Schema, as far as it can express them. */
   schema: JsonSchema;
-  /** Undefined if the value is invalid. */
+  /** Returns the parsed value; undefined if it is invalid. */
   parse(value: unknown): T | undefined;
-  /** Converts the text of a form or a query to the value that JSON has, for `parse`. Without it the text is the value. */
+  /** Converts the text of a form or a query to the JSON value, for `parse`. Without it the text is the value. */
   fromText?(text: string): unknown;
-  /** In JSON it is an array; in a form it may be repeated, and `parse` gets an array, too. */
+  /** Set if the field is an array in JSON. In a form it may be repeated, and `parse` also gets an array. */
   isList?: true;
 }
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 export type Shape = Record<string, Field<unknown>>;
 
-/** The parsed fields: required ones are there, others may be undefined. */
+/** The parsed fields. Required ones are present, others may be undefined. */
 export type Parsed<S extends Shape> = {
   [K in keyof S as S[K] extends Field<unknown, true> ? K : never]: ParsedField<S[K]>;
 } & {
@@ -85,7 +85,7 @@ export function readField<T>(name: string, field: Field<T>, value: unknown): T {
   return parsed;
 }
 
-/** `where` is empty, or ends the words "fields are accepted". */
+/** Returns the error. `where` is empty, or ends the words "fields are accepted". */
 export function unknownField(name: string, accepted: string[], where = ""): ParleyError {
   const list =
     accepted.length === 0
@@ -100,12 +100,12 @@ export function optional<T>(field: Field<T>): Field<T, false> {
   return { ...field, required: false };
 }
 
-/** The field with words about its purpose; without them its document says what it accepts. */
+/** Returns the field with a description of its purpose. Without one, the document describes the accepted values. */
 export function describedField<T, R extends boolean>(field: Field<T, R>, description: string): Field<T, R> {
   return { ...field, schema: { ...field.schema, description } };
 }
 
-/** A field that may also be `null` in JSON: none. */
+/** Returns a field that may also be `null` in JSON, which means none. */
 export function nullable<T, R extends boolean>(field: Field<T, R>): Field<T | null, R> {
   return {
     ...field,
@@ -114,7 +114,7 @@ export function nullable<T, R extends boolean>(field: Field<T, R>): Field<T | nu
   };
 }
 
-/** The same schema, with null beside its values. */
+/** Returns the schema with null as an additional value. */
 export function withNull(schema: JsonSchema): JsonSchema {
   const types = [schema.type, "null"].flat();
   return {
@@ -139,7 +139,7 @@ export function textField<T>(
 }
 
 function within(value: string, min: number, max: number): boolean {
-  // A code point is one or two units of the string: mostly its length tells already.
+  // A code point is one or two units of the string, so the length is usually enough to decide.
   if (value.length >= 2 * min && value.length <= max) return true;
   const length = codePoints(value);
   return length >= min && length <= max;
@@ -151,7 +151,7 @@ export const username = textField(
   (value) => (within(value, 1, 128) && value === value.trim() ? value : undefined),
 );
 
-/** The name of a group. Those that exist already may be invisible. */
+/** The name of a group. Names of existing groups may be invisible. */
 export const groupName: Field<string, true> = {
   ...username,
   accepts: `${username.accepts}, at least one of them visible`,
@@ -161,13 +161,13 @@ export const groupName: Field<string, true> = {
   },
 };
 
-/** The username of what is created. Those that exist already may be of any form, and are found by `username`. */
+/** The username of something new. Existing usernames may have any form, and are looked up with `username`. */
 export const newUsername: Field<string, true> = {
   ...groupName,
   accepts: `${groupName.accepts}, and not "." or ".."`,
   parse(value) {
     const name = groupName.parse(value);
-    // Clients take these out of a path, such as that of a block.
+    // Clients remove `.` and `..` from a path, such as that of a block.
     return name !== undefined && !/^\.{1,2}$/.test(usernameKey(name)) ? name : undefined;
   },
 };
@@ -178,11 +178,11 @@ export const phoneNumber: Field<string, true> = {
     { minLength: 3, maxLength: 64 },
     (value) => (within(value, 3, 64) && phoneDigits(value).length >= 3 ? value : undefined),
   ),
-  // A + that a client did not encode.
+  // A leading space is a + that a client did not encode.
   fromText: (text) => text.replace(/^ (?=\p{Nd})/u, "+"),
 };
 
-/** An empty name is none. */
+/** A display name. An empty one is none. */
 export const displayName = nullable(
   textField("a string of 0 to 128 characters without control characters", { maxLength: 128 }, (value) =>
     within(value, 0, 128) ? value || null : undefined,
@@ -219,7 +219,7 @@ function lines(maxLength: number): Field<string | null, true> {
 
 const anyLines = lines(10_000);
 
-/** The text of a message. One that nobody can see is none. */
+/** The text of a message. A text of invisible characters is none. */
 export const longText: Field<string | null, true> = {
   ...anyLines,
   parse(value) {
@@ -232,7 +232,7 @@ export const description = lines(1000);
 const MAX_DATA_BYTES = 4096;
 const MAX_DATA_DEPTH = 16;
 
-/** A JSON object for the caller's app, as compact JSON text. In a form it is JSON text, and an empty one is none. */
+/** A JSON object for the caller's app, as compact JSON text. In a form it is JSON text, and an empty text is none. */
 export const jsonObject: Field<string | null, true> = nullable<string | null, true>({
   required: true,
   accepts: `a JSON object (JSON text in a form) of at most ${MAX_DATA_BYTES} bytes and ${MAX_DATA_DEPTH} levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__`,
@@ -247,7 +247,7 @@ export const jsonObject: Field<string | null, true> = nullable<string | null, tr
 });
 
 const MAX_EMOJI_BYTES = 64;
-/** Made when it is first needed: ICU loads its rules, which takes some 20 ms of a start. */
+/** Created at first use, because ICU takes some 20 ms to load its rules. */
 let graphemes: Intl.Segmenter | undefined;
 
 function countGraphemes(value: string): number {
@@ -255,14 +255,14 @@ function countGraphemes(value: string): number {
   return [...graphemes.segment(value)].length;
 }
 
-/** What users react with. */
+/** An emoji to react with. */
 export const emoji = textField(
   `one visible character other than a full stop, such as an emoji, of at most ${MAX_EMOJI_BYTES} bytes of UTF-8`,
   { minLength: 1, maxLength: MAX_EMOJI_BYTES },
   (value) =>
     Buffer.byteLength(value) <= MAX_EMOJI_BYTES &&
     isVisible(value) &&
-    // Clients take it out of a path.
+    // Clients remove it from a path.
     value !== "." &&
     countGraphemes(value) === 1
       ? value
@@ -273,7 +273,7 @@ export const flag = textField('"1"', { const: "1" }, (value) => (value === "1" ?
 
 export const anyText = textField("a string", {}, (value) => value);
 
-/** An id that is only looked up: a malformed one is unknown. */
+/** An id that is only looked up, so a malformed one counts as unknown. */
 export function reference(kind: IdKind): Field<string, true> {
   return textField(`an id (${kind}_…)`, { pattern: idPattern(kind) }, (value) => value);
 }
@@ -288,7 +288,7 @@ export const searchWord = textField(
 const MAX_NAME_LENGTH = 255;
 const MAX_NAME_WORDS = 32;
 
-/** Words to search names by, as they are typed: also the longest name of a file. */
+/** Words to search names by, as they are typed. The longest name of a file fits. */
 export const nameWords = textField(
   `a string of 0 to ${MAX_NAME_LENGTH} characters without control characters, at most ${MAX_NAME_WORDS} words`,
   { maxLength: MAX_NAME_LENGTH },

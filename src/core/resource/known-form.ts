@@ -20,8 +20,8 @@ const NAMES: Readonly<Record<IdKind, string>> = {
 };
 
 /**
- * Returns the id, or throws the error of an unknown id if it is malformed. `param` is its field: an id in a path is answered like
- * any other that is unknown, whatever it is.
+ * Returns the id. Throws the error of an unknown id if it is malformed. `param` is its field; for an id in a path it is left out,
+ * so that the answer is the same as for any unknown id.
  */
 export function knownForm(id: string, kind: IdKind, unknown: ErrorCode, param?: string): string {
   if (isId(kind, id)) return id;
@@ -30,7 +30,7 @@ export function knownForm(id: string, kind: IdKind, unknown: ErrorCode, param?: 
     : new ParleyError(unknown, detailOf(id, kind), { param });
 }
 
-/** Names both kinds if the id begins like one of another kind. */
+/** Explains the mistake if the id has the prefix of another kind. */
 function detailOf(id: string, kind: IdKind): string | undefined {
   const other = Object.keys(NAMES).find((each) => id.startsWith(`${each}_`)) as IdKind | undefined;
   if (other === undefined || other === kind) return undefined;

@@ -26,7 +26,7 @@ export const mentions = idList("usr", `up to ${MAX_MENTIONS} ids of members of t
   maxItems: MAX_MENTIONS,
 });
 
-/** As many as the setting allows a group. */
+/** The maximum of the setting for members of a group. */
 const MAX_MEMBERS = 1000;
 
 /** Usernames that differ from each other. */

@@ -6,25 +6,25 @@ interface NamedList<N, R> {
   /** Returns the next names of a walk, at most its limit. */
   listNames(walk: Page): Promise<N[]>;
   isMatch(name: N): boolean;
-  /** Returns the length of what `isMatch` compares, in UTF-16 units. */
+  /** Returns the length of the text that `isMatch` compares, in UTF-16 units. */
   lengthOf(name: N): number;
-  /** Returns those of the items that the caller sees, in any order. */
+  /** Returns the items that the caller sees, in any order. */
   findRows(ids: readonly string[]): Promise<R[]>;
 }
 
-/** The most names that one request looks at. */
+/** The maximum number of names that one request looks at. */
 const MAX_LOOKED_AT = 20_000;
 
 /**
- * Searches names in several turns of the event loop, as contacts are searched. Looks at a limited number of names: a page
- * with fewer items than its limit may have more after it.
+ * Searches names in several turns of the event loop, as for contacts. Looks at a limited number of names, so a page with fewer
+ * items than its limit need not be the last.
  */
 export async function searchNames<N extends { id: string }, R extends { id: string }>(
   page: Page,
   list: NamedList<N, R>,
   turns: Turns,
 ): ReturnType<typeof walkPages<R>> {
-  // Many searches are for frequent words: their pages end here and cost little more than others.
+  // Many searches are for frequent words. Their pages end within these first steps, and cost little more than others.
   let steps = 2 * (page.limit + 1);
   const step = async (cursor: string, missing: number, left: number) => {
     const walk: Page = { cursor, newer: page.newer, limit: Math.min(steps, left) };
@@ -40,7 +40,7 @@ export async function searchNames<N extends { id: string }, R extends { id: stri
   return walkPages(page, page.cursor, turns, step, MAX_LOOKED_AT);
 }
 
-/** Returns the ids of those that match. For long names it takes more turns. */
+/** Returns the ids of the matching names. Long names take more turns. */
 async function match<N extends { id: string }>(
   names: readonly N[],
   { isMatch, lengthOf }: Pick<NamedList<N, unknown>, "isMatch" | "lengthOf">,

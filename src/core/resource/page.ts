@@ -1,6 +1,6 @@
-// Pages of lists. The form of a cursor is checked here, when the query is parsed; that of an event also names its
-// recipient, which `core/events/events.ts` checks. Queries get a `Page` (`db/page.ts`) and return one row more than its limit
-// if there is one. `http/protocol/pages.ts` sends the envelope, with links to the pages before and after.
+// Pages of lists. Parsing the query checks the form of a cursor here. The cursor of an event also names its recipient, which
+// `core/events/events.ts` checks. Queries get a `Page` (`db/page.ts`) and return one row more than its limit if there is one.
+// `http/protocol/pages.ts` sends the envelope, with links to the previous and next pages.
 import { NEWEST, type Page } from "../../db/page.ts";
 import { ParleyError } from "../../errors.ts";
 import { type IdKind, idPattern, isId, SUFFIX as POSITION } from "../../util/ids.ts";
@@ -40,7 +40,7 @@ export const inboxPageFields = {
   ending_before: optional(describedField(position, "Returns conversations above this position.")),
 };
 
-/** A username as a place in a list, with a space before it: so it differs from the cursor of a first page. */
+/** A username as a cursor. A space before it makes it differ from the cursor of a first page. */
 const nameCursor: Field<string, true> = {
   ...username,
   parse(value) {
@@ -89,8 +89,8 @@ interface Walked<R, C> {
 }
 
 /**
- * Takes steps through a list, each in another turn of the event loop, until the page is full or the list ends. A step gets
- * where to start, how many rows are missing and how many items it may look at. It returns rows of the page, how many items it
+ * Takes steps through a list, each in a separate turn of the event loop, until the page is full or the list ends. A step gets
+ * where to start, the number of missing rows, and how many items it may look at. It returns rows of the page, how many items it
  * looked at, and where to continue; undefined at the end of the list. After `most` items the page may be shorter than its limit.
  */
 export async function walkPages<R, C = string>(
@@ -124,13 +124,13 @@ export interface PageEnvelope {
   /** The cursors of the pages before and after; null if there is none, because the page is empty. */
   first: string | null;
   last: string | null;
-  /** Whether there are newer items, if the page has items on both sides of one. `has_more` then is about older ones. */
+  /** Whether there are newer items, for a page around an item. `has_more` is then about older ones. */
   has_newer?: boolean;
 }
 
 /**
- * Turns rows into the envelope; one row more than the limit means that there are more. The next page continues after `end`, if
- * the walk ended early, and otherwise after the last item. A cursor is the id of an item unless `cursorOf` says otherwise.
+ * Turns rows into the envelope. One row more than the limit means that there are more. The next page continues after `end` if
+ * the walk ended early, otherwise after the last item. A cursor is the id of an item unless `cursorOf` returns another.
  */
 export function toPage<R>(
   page: Page,

@@ -9,15 +9,15 @@ export interface Versioned {
   /** Its JSON text. */
   json: string;
   /**
-   * The row's version, a number. It is followed by "-" and what else changes: the window of its links for an attachment, the
-   * time of last activity for a contact, the CRC-32 of the text for what `versioned` makes.
+   * The row's version, a number. If something else changes, "-" and that follow: the window of its links for an attachment, the
+   * time of last activity for a contact, the CRC-32 of the JSON text for a result of `versioned`.
    */
   version: string;
   /** True if this is the stored result of an earlier request with the same Idempotency-Key. */
   replayed?: boolean;
 }
 
-/** For a resource that shows what changes without its row: names of users, reactions, links of files. */
+/** Makes a resource that shows things that change without its row: names of users, reactions, links of files. */
 export function versioned(json: string, version: number): Versioned {
   return { json, version: `${version}-${crc32(json)}` };
 }
@@ -27,7 +27,7 @@ export function idOf(json: string): string {
   return new JsonObject(json).id;
 }
 
-/** Waits for a read of what a write has done. If the read cannot be done, that says nothing against the write. */
+/** Waits for a read of the result of a write. If the read fails, the error must not suggest that the write failed. */
 export async function readBack<T>(read: Promise<T>): Promise<T> {
   try {
     return await read;

@@ -5,7 +5,7 @@ declare const TYPE: unique symbol;
 /** A JSON Schema that carries the TypeScript type of the values it describes, so that each is stated once. */
 export type Schema<T = unknown> = Readonly<Record<string, unknown>> & { readonly [TYPE]?: T };
 
-/** What the service answers: the name that the OpenAPI document gives it, and its JSON. */
+/** A resource of the API: its name in the OpenAPI document, and the schema of its JSON. */
 export interface Resource<T = unknown> {
   name: string;
   schema: Schema<T>;
@@ -48,7 +48,7 @@ export function described<T>(schema: Schema<T>, description: string): Schema<T> 
   return { ...schema, description };
 }
 
-/** Describes an object of exactly these members, all of them required. */
+/** Describes an object with exactly these members, all required. */
 export function object<M extends Members>(properties: M): Schema<ObjectOf<M>> {
   const required = Object.keys(properties);
   return { type: "object", properties, required, additionalProperties: false };

@@ -2,7 +2,7 @@ import { findSenders } from "../../db/queries/people/users.ts";
 import type { DataAccess } from "../node/core.ts";
 import { id, object, text, textOrNull } from "./schema.ts";
 
-/** What is shown of a user to others. */
+/** A user as others see them. */
 export const shownUser = object({
   id: id("usr"),
   username: text,
@@ -10,7 +10,7 @@ export const shownUser = object({
   avatar_url: textOrNull,
 });
 
-/** Returns the JSON texts of those of the users who are not erased, by their ids. */
+/** Returns the JSON texts of the users, by id, without those who were erased. */
 export async function findShownUsers(core: DataAccess, ids: Iterable<string>): Promise<Map<string, string>> {
   const distinct = [...new Set(ids)];
   if (distinct.length === 0) return new Map();

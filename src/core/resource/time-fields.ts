@@ -1,6 +1,6 @@
 import { type Field, nullable } from "./fields.ts";
 
-/** The latest time that is accepted lies in the year 5138. */
+/** The latest accepted time is in the year 5138. */
 const SECONDS = /^[0-9]{1,11}$/;
 
 /** A time in Unix seconds. */
@@ -12,7 +12,7 @@ export const seconds: Field<number, true> = {
   fromText: (text) => (SECONDS.test(text) ? Number(text) : undefined),
 };
 
-/** A time in Unix seconds; null is none, which in a form is an empty text. */
+/** A time in Unix seconds, or null for none. In a form, null is an empty text. */
 export const secondsOrNull = nullable<number | null, true>({
   ...seconds,
   accepts: `${seconds.accepts}, in JSON without quotes, or null`,

@@ -2,12 +2,12 @@ import { ParleyError } from "../../errors.ts";
 
 /** Rows that a search reads in one turn of the event loop before other requests run. */
 export const ROWS_PER_TURN = 500;
-/** UTF-16 units of texts or names that are compared in one turn, or one text. Whatever they are, this takes at most about 5 ms. */
+/** UTF-16 units of texts or names to compare in one turn, or one text. This takes at most about 5 ms for any content. */
 export const CHARACTERS_PER_TURN = 10_000;
 /** When to retry a search that exceeds the number of searches at once. */
 const RETRY_AFTER_SECONDS = "1";
 
-/** The steps that wait for a turn, by user. The user who has the next turn is the first. */
+/** The steps that wait for a turn, by user. The first user has the next turn. */
 const waiting = new Map<string, (() => void)[]>();
 /** Requests that have taken a turn and are not over, by user. */
 const running = new Map<string, Set<Turns>>();
@@ -16,8 +16,8 @@ const reads = new Map<string, Promise<unknown>>();
 let isScheduled = false;
 
 /**
- * Resolves in a turn of the event loop that no other search uses. So however many searches run, other requests wait for
- * one step of one of them. Users take turns, so a user's searches wait for one step of each other user.
+ * Resolves in a turn of the event loop that no other search uses. So other requests wait for one step of one search, however
+ * many searches run. Users take turns, so a user's search waits for at most one step of each other user.
  */
 export function nextTurn(userId: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -39,12 +39,12 @@ function giveTurn(): void {
   const [userId, steps] = waiting.entries().next().value!;
   waiting.delete(userId);
   steps.shift()!();
-  // To the end, after all other users.
+  // Move the user to the end, after all others.
   if (steps.length > 0) waiting.set(userId, steps);
   schedule();
 }
 
-/** What bounds the turns of a request. */
+/** The limits for turns of a request. */
 interface TurnLimits {
   /** How many requests of the user may take turns at once. */
   searchesPerUser: number;
@@ -78,8 +78,8 @@ export class Turns {
   }
 
   /**
-   * Runs a background read after those of the user's other searches. Background reads share one queue, in which a search so
-   * waits for one read of each other user.
+   * Runs a background read after those of the user's other searches. So in the shared queue of background reads a search waits for
+   * at most one read of each other user.
    */
   async read<T>(read: () => Promise<T>): Promise<T> {
     const result = reads.get(this.#userId)?.then(read, read) ?? read();
@@ -107,7 +107,7 @@ export class Turns {
     running.set(this.#userId, all.add(this));
   }
 
-  /** It does nothing more in the turn that it waits for. */
+  /** Reports whether the request is over, so that it does nothing in the turn that it waits for. */
   #isOver(): boolean {
     return this.#isWaiting && this.isAborted();
   }

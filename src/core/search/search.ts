@@ -24,19 +24,19 @@ import { CHARACTERS_PER_TURN, ROWS_PER_TURN, type Turns } from "../resource/turn
 const MAX_TERMS = 20;
 /** Conversations that are looked up in one turn of the event loop. */
 const CONVERSATIONS_PER_TURN = 64;
-/** A word that more messages have is too frequent to look all of them up. */
+/** If more messages have a word, it is too frequent to look all of them up. */
 const MAX_CANDIDATES = 2000;
-/** Texts that are read first: enough for most pages of a frequent word. */
+/** How many texts to read first: enough for most pages of a frequent word. */
 const FIRST_TEXTS = 20;
-/** The most texts that are read at once after that. */
+/** The maximum number of texts to read at once after that. */
 const TEXTS_AT_ONCE = 100;
-/** UTF-8 bytes of texts that are read at once, apart from the last one: the reads of others wait for it. */
+/** UTF-8 bytes of texts to read at once, without the last text. Reads of other users wait meanwhile. */
 const BYTES_AT_ONCE = 200_000;
-/** A request that has read so many texts, because all of its words are frequent, ends its page before its limit. */
+/** A request that has read this many texts, because all its words are frequent, ends its page early. */
 const MAX_LOOKED_AT = 20_000;
-/** Messages per write of the index, and their characters, for which other writes wait. */
+/** The messages and characters of one write of the index. Other writes wait for it. */
 export const INDEXED_AT_ONCE = { limit: 200, characters: 100_000 };
-/** Waiting texts, of all users, that a search looks through for its own. If more wait, it is refused. */
+/** A search looks through this many waiting texts of all users for those of its user. If more wait, it is refused. */
 const MAX_UNINDEXED = 20_000;
 
 interface SearchRequest extends Page, MessageAdditions {
@@ -45,9 +45,9 @@ interface SearchRequest extends Page, MessageAdditions {
 }
 
 /**
- * Searches the caller's messages for all words of `q`, the last one as a prefix, newest first. The index proposes messages, and
- * their texts decide. Throws `conversation_not_found`, and `unavailable` if it needs the index while
- * that is rebuilt or cannot be used.
+ * Searches the caller's messages for all words of `q`, the last one as a prefix, newest first. The index finds candidates, and
+ * their texts decide. Throws `conversation_not_found`, and `unavailable` if it needs the index while that is rebuilt or cannot
+ * be used.
  */
 export async function searchMessages(
   core: Core,
@@ -61,7 +61,7 @@ export async function searchMessages(
   const search = new Search(core, caller, { ...request, terms, conversations, turns });
   let candidates = await search.listFew();
   if (!candidates) {
-    // Before the index is read, so that a text that is indexed in between is found twice and not missed.
+    // Read these before the index, so that a text that is indexed in between is found twice and not missed.
     const unindexed = (await hasUnindexed(core)) ? await search.listUnindexed() : [];
     candidates = await search.findCandidates(unindexed);
   }
@@ -98,12 +98,12 @@ async function hasUnindexed(core: DataAccess): Promise<boolean> {
   return waiting === 1;
 }
 
-/** The index cannot be reached, or is damaged beyond a rebuild, while all else works. */
+/** Returns the error if the index cannot be reached, or is damaged beyond a rebuild, while everything else works. */
 function unusableIndex(cause: unknown): ParleyError {
   return new ParleyError("unavailable", undefined, { cause });
 }
 
-/** What a search works with. */
+/** The query of a search, prepared. */
 interface Plan extends Page {
   terms: readonly Term[];
   conversations: readonly ConversationEnd[];
@@ -112,7 +112,7 @@ interface Plan extends Page {
 }
 
 class Search {
-  /** In the order of the page; one more than its limit means that there are more. */
+  /** The rows found, in the order of the page. One more than its limit means that there are more. */
   readonly found: MessageRow[] = [];
   readonly #core: Core;
   readonly #userId: string;
@@ -128,12 +128,12 @@ class Search {
     this.#conversationIds = plan.conversations.map(([id]) => id);
   }
 
-  /** Returns all messages if they are so few that reading them costs less than the index, however many others it has. */
+  /** Returns all messages if reading them costs less than the index, which also has other users' messages. */
   listFew(): Promise<string[] | undefined> {
     return this.#listBetween("", NEWEST, this.#core.limits.messagesReadAtOnce);
   }
 
-  /** Returns the messages of these conversations that the index does not have yet. */
+  /** Returns the messages of these conversations that are not in the index yet. */
   async listUnindexed(): Promise<string[]> {
     const ids: string[] = [];
     for (let after = 0, looked = 0; looked < MAX_UNINDEXED; looked += ROWS_PER_TURN) {
@@ -149,8 +149,8 @@ class Search {
   }
 
   /**
-   * Returns all messages that have a word of the query, which may have the others, too, and those that the index lacks; undefined
-   * if all words are frequent.
+   * Returns all messages that have one word of the query, as candidates, and those that are not in the index yet. Undefined if all
+   * words are frequent.
    */
   async findCandidates(unindexed: readonly string[]): Promise<string[] | undefined> {
     const lookups = this.#plan.terms
@@ -189,7 +189,7 @@ class Search {
     await this.#read(this.#inOrder(rest));
   }
 
-  /** Reads the texts of all conversations from the cursor on. Returns where the next page goes on, if it ended too early. */
+  /** Reads the texts of all conversations from the cursor on. Returns where the next page continues if this one ended early. */
   async walk(): Promise<string | undefined> {
     let left = MAX_LOOKED_AT;
     for await (const { ids, end } of this.#windows()) {
@@ -222,13 +222,13 @@ class Search {
     }
   }
 
-  /** Returns the first of the messages, at least one, each with its text: an empty one if it has none. */
+  /** Returns the first messages, at least one, each with its text, which is empty if it has none. */
   async #readTexts(ids: readonly string[]): Promise<{ id: string; text: string }[]> {
     const limits = { newer: this.#plan.newer, bytes: BYTES_AT_ONCE };
     const found = new Map(
       await this.#plan.turns.read(() => listTexts(this.#core.db.background, ids, limits)),
     );
-    // Those that have been erased since are not among those found.
+    // Messages that have been erased since are not found.
     const end = ids.findLastIndex((id) => found.has(id)) + 1 || ids.length;
     return ids.slice(0, end).map((id) => ({ id, text: found.get(id) ?? "" }));
   }
@@ -238,7 +238,7 @@ class Search {
     return texts.filter(({ text }) => hasTerms(text, this.#plan.terms)).map(({ id }) => id);
   }
 
-  /** Adds those that the user sees, until the page is full. */
+  /** Adds the messages that the user sees, until the page is full. */
   async #keep(matching: readonly string[]): Promise<void> {
     const { conversation_id: conversationId, limit } = this.#plan;
     for (const some of parts(matching, limit + 1)) {
@@ -259,13 +259,13 @@ class Search {
   }
 
   /**
-   * Yields the messages of all conversations in the order of the page, some at a time: those of a span of time, which is longer
-   * the fewer there are. Each with a cursor at the end of the span, which tells nothing of messages that the user does not see;
-   * none at the last.
+   * Yields the messages of all conversations in the order of the page, one span of time at a time. The fewer messages there are, the
+   * longer the spans. Each span but the last has a cursor at its end, which reveals nothing about messages that the user does not
+   * see.
    */
   async *#windows(): AsyncGenerator<{ ids: string[]; end: string | undefined }> {
     const { cursor, newer, conversations } = this.#plan;
-    // Not by this node's clock: others may be ahead, and so may be the messages of a time when one was wrong.
+    // Do not use this node's clock: other clocks may be ahead, or were when messages were sent.
     const newest = conversations.reduce((time, [, lastId]) => Math.max(time, timeOfId(lastId)), 0);
     let edge = cursor;
     let time = cursor === NEWEST ? newest + 1 : timeOfId(cursor);
@@ -286,7 +286,7 @@ class Search {
     }
   }
 
-  /** Returns undefined if there are more than `most`. */
+  /** Lists the messages between two ids; undefined if there are more than `most`. */
   async #listBetween(from: string, to: string, most: number): Promise<string[] | undefined> {
     const ids: string[] = [];
     for (const some of parts(this.#conversationIds, CONVERSATIONS_PER_TURN)) {
@@ -304,7 +304,7 @@ class Search {
   }
 }
 
-/** One less than the greatest limit of a statement of PostgreSQL's. */
+/** One less than the greatest limit that PostgreSQL accepts. */
 const NO_LIMIT = 2 ** 31 - 2;
 const FIRST_SPAN_MS = 60 * 60 * 1000;
 

@@ -11,7 +11,7 @@ const CONTACTS = {
 /** Contacts per write: other nodes' writes wait for it. */
 const AT_ONCE = 500;
 
-/** After a change of the rules by which contacts are searched, computes their keys again. */
+/** Recomputes the search keys of contacts if the rules for them have changed. */
 export async function renewContactKeys(db: Database): Promise<void> {
   if (await followsNameRule(db)) return;
   for await (const rows of rowsAfter(db, CONTACTS, undefined, AT_ONCE)) {

@@ -1,7 +1,7 @@
 import { ping } from "../../db/queries/upkeep/ping.ts";
 import type { Core } from "../node/core.ts";
 
-/** What the service needs, and the check of each part, which throws `unavailable`. */
+/** The parts that the service needs, each with its check, which throws `unavailable`. */
 const CHECKS = {
   disk: ({ fuse }: Core) => fuse.check(),
   database: ({ db }: Core) => ping(db),
@@ -15,7 +15,7 @@ export async function checkReady(core: Core): Promise<void> {
   for (const part of PARTS) await CHECKS[part](core);
 }
 
-/** Reports whether a part does its work. */
+/** Reports whether a part works. */
 export async function isUp(core: Core, part: Part): Promise<boolean> {
   try {
     await CHECKS[part](core);

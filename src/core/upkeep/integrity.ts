@@ -9,21 +9,21 @@ import { OperatorError, ParleyError } from "../../errors.ts";
 /** A fault in the bytes of an attachment. */
 export type Fault =
   | { kind: "missing" }
-  /** `found`: bytes. */
+  /** `found` is in bytes. */
   | { kind: "size"; found: number }
   /** The size is right, but the SHA-256 is not. */
   | { kind: "damaged" }
   | { kind: "unreadable"; reason: string };
 
-/** Bytes without a row. `size` is in bytes; null means that it is not a blob and not created by Parley. */
+/** Stored bytes without a row. `size` is null for an item that is not a blob, so that Parley did not create it. */
 export interface Stray {
   name: string;
   size: number | null;
 }
 
 /**
- * Reads the bytes of an attachment, passes them to `take`, and returns what is wrong with them, if anything. Throws
- * only what `take` throws, and `unavailable` if file storage is unavailable.
+ * Reads the bytes of an attachment, passes them to `take`, and returns their fault, if any. Throws only what `take` throws, and
+ * `unavailable` if file storage is unavailable.
  */
 export async function faultOf(
   db: Reader,
@@ -42,7 +42,7 @@ export async function faultOf(
     }
     if (found !== file.file_size) return { kind: "size", found };
   } catch (error) {
-    // An unavailable store says nothing about the file.
+    // If the store is unavailable, the file may be intact.
     if (error instanceof OperatorError || error instanceof ParleyError) throw error;
     return { kind: "unreadable", reason: (error as Error).message };
   }
@@ -61,7 +61,7 @@ async function smallFileFault(
   return createHash("sha256").update(bytes).digest().equals(file.sha256) ? undefined : { kind: "damaged" };
 }
 
-/** Yields every attachment with the fault in its bytes, if any; correct also while a server deletes some. */
+/** Yields every attachment with the fault in its bytes, if any. It is also correct while a server deletes some. */
 export async function* checkFiles(
   db: Reader,
   blobs: BlobReader,
@@ -69,14 +69,14 @@ export async function* checkFiles(
 ): AsyncGenerator<{ file: StoredFile; fault: Fault | undefined }> {
   for await (const file of storedFiles(db)) {
     const fault = await faultOf(db, blobs, file, take);
-    // Checked again: bytes erased after the row was read are no fault.
+    // Check again: bytes that were erased after the row was read are not a fault.
     if (!fault || (await isBlobLive(db, file.blob_key))) yield { file, fault };
   }
 }
 
 /**
- * Yields stored bytes without a row; correct also beside a running server. A listed blob has no intent any more: either
- * it was committed, and the database knows it, or it was discarded or erased since, and its bytes are gone.
+ * Yields stored bytes without a row. It is also correct while a server runs: a listed blob no longer has an intent, so either it
+ * was committed, and has a row, or it was discarded or erased since, and its bytes are gone.
  */
 export async function* findStrays(db: Reader, blobs: BlobReader): AsyncGenerator<Stray> {
   for await (const items of blobs.list()) {
@@ -85,7 +85,7 @@ export async function* findStrays(db: Reader, blobs: BlobReader): AsyncGenerator
         yield { name, size: null };
         continue;
       }
-      // The intent first: the commit that deletes it also creates the row.
+      // Look for the intent first: the commit that deletes it also creates the row.
       if ((!blobs.intents && (await hasIntent(db, key))) || (await isBlobKnown(db, key))) continue;
       const size = await blobs.size(key);
       if (size !== undefined) yield { name, size };

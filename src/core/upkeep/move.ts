@@ -22,7 +22,7 @@ const PAGE = 200;
 /** How many files are copied at the same time. */
 const AT_ONCE = 8;
 
-/** Copies the rows of a table that the other database does not have yet. `onRows` also counts the existing ones. */
+/** Copies the rows of a table that are missing in the other database. `onRows` also counts the existing ones. */
 export async function copyRows(
   from: Reader,
   to: Database,
@@ -60,14 +60,14 @@ function lineOf(row: Row): string {
 
 export interface CheckedFile {
   file: StoredFile;
-  /** What is wrong with its bytes; undefined if they are those of the upload. */
+  /** The fault in the bytes; undefined if they are those of the upload. */
   fault: Fault | undefined;
 }
 
 /**
- * Copies the bytes of each attachment to the other store under the same key, unless they exist there, and reports what is wrong
- * with files that cannot be copied whole. If an earlier run was interrupted (`isResumed`), removes what it left of an upload.
- * Small files were copied with their rows.
+ * Copies the bytes of each attachment to the other store under the same key, unless they exist there, and reports the faults of
+ * files that cannot be copied whole. If an earlier run was interrupted (`isResumed`), removes its incomplete uploads. Small files
+ * were copied with their rows.
  */
 export async function* copyFiles(
   db: Reader,
@@ -78,7 +78,7 @@ export async function* copyFiles(
 ): AsyncGenerator<CheckedFile> {
   let maybeLeft = isResumed ? AT_ONCE : 0;
   if (to.intents) {
-    // None of its intents belongs to an upload: no server uses the store.
+    // No server uses the store, so none of its intents belongs to a running upload.
     await to.intents.sweep(
       async () => false,
       fail,
@@ -99,7 +99,7 @@ export async function* copyFiles(
     try {
       const fault = await faultOf(db, from, file, async (chunk) => {
         await writer.write(chunk).catch((error) => {
-          // Any other error would be taken for a failed read.
+          // Mark it as a failed write: other errors count as failed reads.
           throw new OperatorError(`${file.blob_key} cannot be written: ${error.message}.`, { cause: error });
         });
         onChunk(chunk.length);
@@ -122,7 +122,7 @@ function fail(error: unknown): never {
   throw error;
 }
 
-/** Reads the bytes of each attachment where they are now, and reports what is wrong with them. */
+/** Reads the bytes of each attachment in their present store, and reports their faults. */
 export function verifyFiles(
   db: Reader,
   blobs: BlobReader,
@@ -159,8 +159,8 @@ async function* eachFile(
     if (failures.length > 0) throw failures[0];
     yield* checked;
   } finally {
-    // After a failure, or when the caller stops, the others must end before the stores are closed. The concurrent
-    // `Readable.map` does not wait for them.
+    // After a failure, or when the caller stops, running work must end before the stores are closed. The concurrent `Readable.map`
+    // does not wait for it.
     await Promise.all(running);
   }
 }

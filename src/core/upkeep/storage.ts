@@ -2,9 +2,9 @@ import { sumStorage } from "../../db/queries/storage/storage-used.ts";
 import type { DataAccess } from "../node/core.ts";
 import { nextTurn } from "../resource/turns.ts";
 
-/** Users added up in one turn of the event loop. */
+/** How many users to add up in one turn of the event loop. */
 const USERS_PER_TURN = 5000;
-/** Whose turns these are: no user's. */
+/** The user of these turns: none. */
 const NOBODY = "";
 
 /** Returns the bytes that all users store, as their quotas count them. */

@@ -7,27 +7,27 @@ import type { Core, DataAccess } from "../node/core.ts";
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
-/** The pause after each failed attempt; after the last pause and attempt the delivery fails. */
+/** The pause after each failed attempt. If the attempt after the last pause fails, the delivery fails. */
 const RETRY_AFTER_MS = [
   ...[SECOND_MS, 5 * SECOND_MS, 30 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS],
   ...[2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS, 14 * HOUR_MS, 20 * HOUR_MS, 24 * HOUR_MS],
 ];
 /** Each pause varies by this share, so that deliveries that failed together are not retried together. */
 const JITTER = 0.2;
-/** Retry-After in seconds, of so many digits at most, and as a date (RFC 9110, section 5.6.7). */
+/** The two forms of Retry-After: seconds, with a limited number of digits, and a date (RFC 9110, section 5.6.7). */
 const SECONDS = /^\d{1,9}$/;
 const DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** What is posted in an attempt. */
+/** The request of an attempt. */
 export type Request = Pick<Post, "headers" | "body">;
 
-/** How an attempt has ended. */
+/** The outcome of an attempt. */
 export interface AttemptResult {
   hook: WebhookRow;
   delivery: DueDelivery;
   /** Attempts of this delivery so far. */
   attempts: number;
-  /** Null if none came. */
+  /** Null if no answer came. */
   answer: Answer | null;
   isDelivered: boolean;
   /** The receiver has accepted nothing for too long. */
@@ -35,9 +35,9 @@ export interface AttemptResult {
   entry: NewEntry;
 }
 
-/** What differs between the deliveries of webhooks and of push subscriptions. */
+/** The parts in which deliveries of webhooks and of push subscriptions differ. */
 export interface DeliveryKind {
-  /** Undefined if there is nothing to send any more. */
+  /** Returns the request; undefined if there is no longer anything to send. */
   toRequest(core: Core, hook: WebhookRow, delivery: DueDelivery): Promise<Request | undefined>;
   /** Ends a delivery without an attempt. */
   skip(core: Core, hook: WebhookRow, delivery: DueDelivery): Promise<void>;
@@ -55,7 +55,7 @@ export function pauseAfter(core: DataAccess, attempts: number): number | undefin
   return Math.round(pause * (1 - JITTER + 2 * JITTER * part));
 }
 
-/** Returns how long the receiver asks to wait with its Retry-After, in milliseconds; 0 if it has none that can be read. */
+/** Returns the pause that the receiver's Retry-After requests, in milliseconds; 0 if it is missing or malformed. */
 export function askedPause({ answer, entry }: AttemptResult): number {
   const text = answer?.retryAfter ?? "";
   if (SECONDS.test(text)) return Number(text) * SECOND_MS;

@@ -6,12 +6,12 @@ import { newEntry } from "../record/audit-trail.ts";
 import { pushDelivery } from "./push-delivery.ts";
 import { webhookDelivery } from "./webhook-delivery.ts";
 
-/** A receiver that has accepted nothing for this long gets nothing more, however few attempts there were. */
+/** A webhook whose receiver has accepted nothing for this long is disabled, however few attempts there were. */
 const FAILING_MS = 4 * 24 * 3600 * 1000;
 
 /**
- * Attempts a delivery and stores the outcome, unless `signal` aborted it, which is not the receiver's failure. Returns
- * whether the receiver accepted it; undefined if nothing was sent. `onNoAnswer` gets the reason when no answer came.
+ * Attempts a delivery and stores the outcome, unless `signal` aborted it, which is not a failure of the receiver. Returns
+ * whether the receiver accepted it; undefined if nothing was sent. `onNoAnswer` gets the reason if no answer came.
  */
 export async function deliver(
   core: Core,

@@ -9,8 +9,8 @@ import {
   firstListening,
   type ListeningRow,
   listBacklog,
-  listWithBacklog,
   listListening,
+  listWithBacklog,
   MAX_PENDING,
   type NewDelivery,
 } from "../../db/queries/webhooks/hand-out.ts";
@@ -23,11 +23,11 @@ import type { Core } from "../node/core.ts";
 const EVENTS = 200;
 /** Recipients per step. One statement counts the pending deliveries of all their webhooks. */
 const RECIPIENTS = 20;
-/** About how many deliveries one write creates: other writes wait for it. */
+/** The approximate number of deliveries that one write creates. Other writes wait for it. */
 const DELIVERIES = 1000;
 /** Webhooks with a backlog per step. */
 const WEBHOOKS = 20;
-/** How often backlogs are checked while none makes progress: each check counts deliveries. */
+/** How often to check backlogs while none makes progress: each check counts deliveries. */
 const LOOK_MS = 250;
 /**
  * How much the webhooks of one user may add to the database: the sustained rate and the burst. A user with 20 webhooks
@@ -38,7 +38,7 @@ const BURST_BYTES = 5_000_000;
 /** Size of a delivery without its payload, including index entries, measured on SQLite. */
 const ROW_BYTES = 600;
 
-/** Creates deliveries for the webhooks that want an event, and tracks how much each user's have used. */
+/** Creates deliveries for the webhooks that want an event, and tracks how many bytes each user's webhooks have used. */
 export class HandOut {
   readonly #core: Core;
   readonly #rate: Rate;
@@ -54,11 +54,11 @@ export class HandOut {
   /** Takes one step; returns false if there is nothing more to do for now. */
   async step(): Promise<boolean> {
     const caughtUp = await this.#catchUp();
-    return (await this.#goOn()) || caughtUp;
+    return (await this.#handOutNext()) || caughtUp;
   }
 
   /** Hands out the next events after the cursor. */
-  async #goOn(): Promise<boolean> {
+  async #handOutNext(): Promise<boolean> {
     const { db } = this.#core;
     const since = await firstListening(db);
     if (since === undefined) return false;
@@ -100,7 +100,7 @@ export class HandOut {
     return rest !== undefined || to < changes.at(-1)!.at(-1)!.position;
   }
 
-  /** Hands events to webhooks with a backlog that have room again, each from its own position. */
+  /** Hands events to webhooks with a backlog that have room again, each from the start of its backlog. */
   async #catchUp(): Promise<boolean> {
     if (performance.now() - this.#lookedAt < LOOK_MS) return false;
     const { db } = this.#core;
@@ -132,7 +132,7 @@ export class HandOut {
     return more;
   }
 
-  /** Waits for room for many deliveries: a step for one costs as much. */
+  /** Reports whether there is room for many deliveries: a step for one costs as much. */
   #hasMuchRoom({ user_id, all_users, pending }: ListeningRow): boolean {
     if (pending > MAX_PENDING / 2) return false;
     return all_users === 1 || this.#rate.left(this.#rate.next(user_id, 0)) >= BYTES_PER_SECOND;
@@ -171,7 +171,7 @@ async function readChanges(read: (limit: number) => Promise<PositionedEvent[]>) 
   }
 }
 
-/** Returns the events of each delivery of a change to the webhook: one of all users gets them together. */
+/** Returns the events of each delivery of a change to the webhook. A webhook of all users gets them in one delivery. */
 function toDeliver(hook: ListeningRow, change: readonly PositionedEvent[]): PositionedEvent[][] {
   const wanted = change.filter((event) => wants(hook, event));
   if (wanted.length === 0) return [];

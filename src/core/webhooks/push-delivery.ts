@@ -7,7 +7,7 @@ import type { DataAccess } from "../node/core.ts";
 import { type AttemptResult, askedPause, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
 
 const SECOND_MS = 1000;
-/** How long after its event a push is of use: for as long Parley retries it, and the push server keeps it. */
+/** How long a push is useful after its event. Parley retries it, and the push server keeps it, for this long. */
 const LIFE_MS = 24 * 3600 * SECOND_MS;
 /** The size of every push before it is encrypted. An event with ids only is shorter. */
 const PADDED_BYTES = 512;
@@ -15,9 +15,9 @@ const SALT_BYTES = 16;
 /** The longest topic that RFC 8030 allows. */
 const TOPIC_CHARACTERS = 32;
 
-/** The subscription is gone, as its push server says. */
+/** With these the push server says that the subscription is gone. */
 const ENDED = new Set([404, 410]);
-/** The push server may accept the same push later; so may one that answers 5xx, or not at all. */
+/** With these the push server may accept the push later. The same holds for 5xx, and for no answer. */
 const LATER = new Set([408, 429]);
 
 /** Deliveries to push servers (RFC 8030, 8291 and 8292). */
@@ -67,7 +67,7 @@ export const pushDelivery: DeliveryKind = {
   },
 };
 
-/** Whether the token has expired that it was made with. */
+/** Reports whether the token that created the subscription has expired. */
 function isExpired({ expires_at }: WebhookRow, now: number): boolean {
   return expires_at !== null && expires_at <= now;
 }
@@ -77,13 +77,13 @@ async function end(core: DataAccess, { id, version }: WebhookRow, entry: NewEntr
   core.wakeEraser();
 }
 
-/** The same for all pushes of a conversation, so that a newer one replaces an older one; tells the push server nothing. */
+/** Returns the topic of a conversation's pushes, so that newer ones replace older ones. The push server learns nothing from it. */
 function topicOf({ secret }: WebhookRow, conversationId: string): string {
   const digest = createHmac("sha256", Buffer.from(secret, "base64url")).update(conversationId).digest();
   return digest.toString("base64url").slice(0, TOPIC_CHARACTERS);
 }
 
-/** Returns when to retry; null if that is of no use. */
+/** Returns when to retry; null if a retry is useless. */
 function retryAt(core: DataAccess, attempt: AttemptResult): number | null {
   const { answer, attempts, delivery, entry } = attempt;
   if (answer && answer.status < 500 && !LATER.has(answer.status)) return null;

@@ -29,7 +29,7 @@ const publicKey: Field<string, true> = {
 
 const SECRET_BYTES = 16;
 
-/** The secret of the device, likewise. */
+/** The secret of the device, from the same object. */
 const secret: Field<string, true> = {
   required: true,
   accepts: `${SECRET_BYTES} bytes in base64url without padding`,
@@ -58,8 +58,8 @@ export const pushSubscriptionResource = resource("PushSubscription", {
 const TYPES = "message.created message.mentioned";
 
 /**
- * Creates a subscription, or gives new keys to the caller's one with the same endpoint. Throws `count_limit_reached`, and
- * `invalid_parameter` for an address that it may not have. A request with an Idempotency-Key is idempotent.
+ * Creates a subscription, or gives new keys to the caller's with the same endpoint. Throws `count_limit_reached`, and
+ * `invalid_parameter` for a forbidden endpoint. A request with an Idempotency-Key is idempotent.
  */
 export async function createPushSubscription(
   core: Core,

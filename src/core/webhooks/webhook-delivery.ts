@@ -42,24 +42,24 @@ export const webhookDelivery: DeliveryKind = {
 };
 
 /**
- * Returns the pause before the next attempt: as planned, or as long as the receiver asks. Ends at the latest when the attempt
- * after the next is planned, so that no receiver can put off its deliveries for years. Undefined after the last attempt.
+ * Returns the pause before the next attempt: as planned, or as long as the receiver requests. It ends at the latest when the
+ * attempt after the next is planned, so that no receiver can delay its deliveries for years. Undefined after the last attempt.
  */
 function pauseOf(core: DataAccess, attempt: AttemptResult): number | undefined {
   const planned = pauseAfter(core, attempt.attempts);
-  const asked = askedPause(attempt);
-  if (planned === undefined || asked <= planned) return planned;
-  return Math.min(asked, planned + (pauseAfter(core, attempt.attempts + 1) ?? 0));
+  const requested = askedPause(attempt);
+  if (planned === undefined || requested <= planned) return planned;
+  return Math.min(requested, planned + (pauseAfter(core, attempt.attempts + 1) ?? 0));
 }
 
-/** The same sentence for all reasons: differences would let the owner of a webhook scan the operator's network. */
+/** Returns the same sentence for all reasons: differences would let the owner of a webhook scan the operator's network. */
 function noAnswer({ limits }: DataAccess): string {
   return `No answer came within ${limits.webhookTimeoutMs / SECOND_MS} s, or the address could not be reached.`;
 }
 
 /**
- * Renders what a delivery refers to as it is now. Returns undefined if there is nothing to send: the webhook may not show it,
- * or of all users none sees it.
+ * Renders the subject of a delivery as it is now. Returns undefined if there is nothing to send: the webhook may not get it, or
+ * no user sees it.
  */
 async function renderDelivery(
   core: Core,
@@ -72,7 +72,7 @@ async function renderDelivery(
   const event = { id: delivery.event_id, type, at, conversationId, payload };
   if (hook.all_users === 0) return (await renderEvents(core, recipientId, [event]))[0]!.json;
   if (last_position === null) return renderForAll(core, event, [recipientId]);
-  // Recipients are erased with their events.
+  // Erasing recipients also erases their events.
   if (at < keptSince(core)) return undefined;
   return renderForAll(core, event, await listRecipients(core.db, position, last_position));
 }

@@ -28,7 +28,7 @@ import type { Expected, Versioned } from "../resource/resource.ts";
 import type { TypeOf } from "../resource/schema.ts";
 
 const SECRET_BYTES = 32;
-/** How long the previous secret signs as well. */
+/** How long the previous secret also signs after a rotation. */
 const OVERLAP_MS = 24 * 3600 * 1000;
 
 type Delivery = TypeOf<typeof deliveryResource>;
@@ -40,9 +40,9 @@ interface ShownSecret {
 }
 
 /**
- * Throws `count_limit_reached`, `insufficient_scope` for a webhook of all users without the scope `admin` or for types that
- * the token does not show, and `invalid_parameter` for an address that webhooks may not have. A request with an
- * Idempotency-Key is idempotent.
+ * Creates a webhook. Throws `count_limit_reached`, `insufficient_scope` for a webhook of all users without the scope `admin` or
+ * for types that the token may not see, and `invalid_parameter` for a forbidden URL. A request with an Idempotency-Key is
+ * idempotent.
  */
 export async function createWebhook(
   core: Core,
@@ -137,14 +137,14 @@ function shownSecret(
   return { webhook: { id, secret, ...others }, replayed };
 }
 
-/** In the form of Standard Webhooks. */
+/** Makes a secret in the form of Standard Webhooks. */
 function makeSecret(core: DataAccess): string {
   const bytes = new Uint8Array(SECRET_BYTES);
   core.random(bytes);
   return `whsec_${Buffer.from(bytes).toString("base64")}`;
 }
 
-/** Throws `invalid_parameter` for an address that the server may not send to. `param` has it. */
+/** Throws `invalid_parameter` if the server may not send to this URL, which is in the field `param`. */
 export function refuseAddress(core: DataAccess, param: string, address: string): void {
   if (mayPostTo(new URL(address), core.limits.webhooksAllowPrivate)) return;
   throw new ParleyError(
@@ -156,7 +156,7 @@ export function refuseAddress(core: DataAccess, param: string, address: string):
 
 const EVENTS_OF_ALL = "A webhook for the events of all users";
 
-/** Redirecting the events of all users means reading them. */
+/** Throws `insufficient_scope` without the scope `admin`: redirecting the events of all users means reading them. */
 function demandAdmin(caller: Caller, what: string): void {
   if (caller.scopes.has("admin")) return;
   throw new ParleyError("insufficient_scope", `${what} requires a token with the scope admin.`, {
@@ -197,7 +197,7 @@ async function getChangeable(core: DataAccess, caller: Caller, id: string): Prom
   return row;
 }
 
-/** Gets one whose events the caller may redirect. Throws `not_owner` for that of another user, and what `getChangeable` throws. */
+/** Gets a webhook whose events the caller may redirect. Throws `not_owner` for another user's, and what `getChangeable` throws. */
 async function getOwn(core: DataAccess, caller: Caller, id: string): Promise<WebhookRow> {
   const row = await getChangeable(core, caller, id);
   if (row.user_id !== caller.userId) throw new ParleyError("not_owner");

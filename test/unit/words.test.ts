@@ -29,8 +29,6 @@ const TESTS = ["test/**/*.ts"];
 const NAMING = /^(?:test|describe|contract|race)$|^(?:test|on)[A-Z]/;
 /** Made from strings of the server. */
 const GENERATED = "client/src/schema.ts";
-/** Folders whose comments and names are still to be rewritten. Take them out one by one, and then this list. */
-const LATER = ["src/blobs/", "src/core/", "src/db/", "src/http/"];
 const PAGES = ["**/*.md"];
 /** Pages that are not checked: one shows the phrases, one has entries of released versions. */
 const OTHER_PAGES = ["docs/style.md", "CHANGELOG.md"];
@@ -193,10 +191,9 @@ test("strings for users have none of the phrases that read twice", () => {
 });
 
 test("comments have none of these phrases", () => {
-  const isLater = (path: string) => LATER.some((folder) => path.startsWith(folder));
   check(
     filesOf(COMMENTS)
-      .filter((path) => path !== GENERATED && !isLater(path))
+      .filter((path) => path !== GENERATED)
       .flatMap(commentsOf),
     300,
     OF_PROSE,

@@ -8,7 +8,10 @@ import { toNewAttachment } from "./attachments.ts";
 import { FileFacts } from "./file-facts.ts";
 import { INTENT_MS, newBlobKey, type Room, Upload } from "./upload.ts";
 
-/** After how many bytes of a request to make them durable and record them. */
+/**
+ * Bytes are made durable and recorded whenever a file grows beyond a multiple of this. It is the size of the parts in S3: a process
+ * that takes an upload over skips one part, so no more may be sent and not recorded.
+ */
 const CHECKPOINT_BYTES = 8 * 1024 * 1024;
 const HOUR_MS = 3600 * 1000;
 
@@ -25,6 +28,11 @@ export interface Checksum {
 
 /** The attachment that `finish` has committed. */
 export type Finished = ReturnType<typeof toNewAttachment>;
+
+/** Returns how many multiples of `CHECKPOINT_BYTES` a size is beyond. */
+function checkpointsIn(size: number): number {
+  return Math.max(0, Math.ceil(size / CHECKPOINT_BYTES) - 1);
+}
 
 export function expiryOf({ clock, limits }: Core): number {
   return clock() + limits.uploadHours * HOUR_MS;
@@ -123,16 +131,13 @@ export class ResumableUpload extends Upload {
    */
   async receive(source: AsyncIterable<Uint8Array>, checksum: Checksum | undefined): Promise<void> {
     const check = checksum && createHash(checksum.algorithm);
-    let checkedUntil = this.size;
     try {
       for await (const chunk of source) {
+        const passed = checkpointsIn(this.size);
         await this.take(chunk);
         check?.update(chunk);
-        const parts = check ? this.blob!.partsBefore : this.blob!.parts;
-        // Each part that is sent: a process that takes the upload over skips only one that is not recorded.
-        if (parts === this.#row.parts && this.size - checkedUntil < CHECKPOINT_BYTES) continue;
-        checkedUntil = this.size;
-        if (check) await this.#record(this.#row.received, parts, this.#row.tail_key);
+        if (checkpointsIn(this.size) === passed) continue;
+        if (check) await this.#record(this.#row.received, this.blob!.partsBefore, this.#row.tail_key);
         else await this.#checkpoint();
       }
     } catch (error) {
@@ -169,11 +174,9 @@ export class ResumableUpload extends Upload {
 
   async #checkpoint(): Promise<void> {
     const durable = await this.blob!.sync();
-    const { parts } = this.blob!;
-    const { received } = this.#row;
-    if (durable < received || (durable === received && parts === this.#row.parts)) return;
+    if (durable <= this.#row.received) return;
     await this.reserve(durable);
-    await this.#record(durable, parts, null);
+    await this.#record(durable, this.blob!.parts, null);
   }
 
   /** Makes all bytes that have arrived durable, and records them. */

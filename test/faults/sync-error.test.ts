@@ -46,7 +46,7 @@ async function failAndRestart(subject: Subject, detach: () => Promise<void>, whe
 test("F4 EIO on the n-th sync of files and folders: no write is acknowledged until a restart", {
   skip: noStrace,
 }, async (t) => {
-  const cycles = scaled(1, 30);
+  const cycles = scaled(2, 30);
   const subject = await Subject.start(t, ONE_FILE_THREAD);
   for (let nth = 1; nth <= cycles; nth++) {
     const detach = await traceFileThreads(t, subject.server, ...failing(nth));
@@ -58,7 +58,7 @@ test("F4 EIO on the n-th sync of files and folders: no write is acknowledged unt
 test("F4 EIO on the n-th sync of the log: no write is acknowledged until a restart", {
   skip: noStrace,
 }, async (t) => {
-  const cycles = scaled(1, 30);
+  const cycles = scaled(2, 30);
   const subject = await Subject.start(t);
   for (let nth = 1; nth <= cycles; nth++) {
     const log = join(subject.data, "parley.db-wal");

@@ -60,7 +60,10 @@ export function assertHas(actual: unknown, expected: unknown, where = "the answe
 /** Replaces `<name>` by ids, also in nested values. */
 function withIds<T>(value: T, ids: Record<string, unknown> = {}): T {
   const fill = (text: string) =>
-    text.replace(/<(\w+)>/g, (whole, name: string) => (name in ids ? String(ids[name]) : whole));
+    text.replace(/<(\w+)>/g, (whole, name: string) => {
+      assert.ok(name in ids, `no id ${whole}`);
+      return String(ids[name]);
+    });
   if (typeof value === "string") return fill(value) as T;
   if (Array.isArray(value)) return value.map((each) => withIds(each, ids)) as T;
   if (typeof value !== "object" || value === null || value instanceof RegExp) return value;

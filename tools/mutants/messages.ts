@@ -3,6 +3,12 @@ import type { Mutant } from "./mutant.ts";
 /** Messages: what they may contain, who may change them, and how many may be sent. */
 export const messages: readonly Mutant[] = [
   {
+    name: "a message has any number of files",
+    find: "LIMIT 1 OFFSET ${MAX_FILES - 1} + 0",
+    replace: "LIMIT 0",
+    tests: ["contract/messages"],
+  },
+  {
     name: "a retry stores its files again, outside the quota",
     find: "this.isHashOnly = isHashOnly;",
     replace: "this.isHashOnly = isHashOnly && false;",

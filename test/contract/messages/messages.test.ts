@@ -6,7 +6,7 @@ import { findMessage } from "../../../src/db/queries/messages/message-read.ts";
 import { storageUsed } from "../../../src/db/queries/storage/storage-used.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { laterId } from "../../../src/util/ids.ts";
-import { anEntry, attachment, messageId, walk } from "../../support/rows.ts";
+import { addUser, anEntry, attachment, messageId, walk } from "../../support/rows.ts";
 import { onEachEngine } from "../databases.ts";
 import { block, count, eventsOf, meet, SHARED, seenBy, send } from "./talk.ts";
 
@@ -42,6 +42,20 @@ onEachEngine("message ids rise in commit order, even with a slow clock", async (
   const found = (await listAttachments(db, "a", undefined, walk("~", 5)))[0]!;
   assert.deepEqual({ id: found.id, message_id: found.message_id }, uploaded);
   assert.ok(found.message_id > third);
+});
+
+onEachEngine("a message has at most 100 files, and a deleted one leaves room", async (db) => {
+  await addUser(db, "a");
+  const add = (number: number) =>
+    db.write("createAttachment", attachment("a", number, { messageId: messageId(1) }));
+  await db.write("createAttachment", attachment("a", 1));
+  for (let number = 2; number <= 100; number++) await add(number);
+  await assert.rejects(add(101), { code: "count_limit_reached" });
+  const [{ id }] = (await db.all(sql`SELECT MIN(id) AS id FROM attachments`)) as [{ id: string }];
+  const gone = { userId: "a", id, deletedAt: 1, limit: 250, expected: null, entry: anEntry() };
+  await db.write("deleteAttachment", gone);
+  await add(102);
+  await assert.rejects(add(103), { code: "count_limit_reached" });
 });
 
 onEachEngine("a deleted message leaves no column of its body readable", async (db) => {

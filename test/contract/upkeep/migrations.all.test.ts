@@ -13,7 +13,7 @@ import { openSqlite } from "../../../src/db/engines/sqlite/sqlite.ts";
 import { raw, sql } from "../../../src/db/sql.ts";
 import { createFuse } from "../../../src/util/fuse.ts";
 import { administer, emptyDatabase } from "../../support/engines/postgres.ts";
-import { type Engine, openOld, type Row, versionsOf } from "../../support/old-databases.ts";
+import { type Engine, makeOldPostgres, openOld, type Row, versionsOf } from "../../support/old-databases.ts";
 import { openOnPostgres, openOnSqlite } from "../databases.ts";
 
 const ENGINES = { sqlite: openOnSqlite, postgres: openOnPostgres };
@@ -207,6 +207,9 @@ const DATA: Data[] = [
 const WITHOUT_DATA =
   /^(moves|revocations|event_positions|message_index\w*|sqlite_sequence|schema_version|incarnation_\d+)$/;
 
+/** Tables that have the one row, and no other that a migration may have added. */
+const ONCE = /^(users|tokens|contacts|members|attachments|grants|small_files|tombstones)$/;
+
 const TABLES = {
   sqlite: sql<{ name: string }>`SELECT name FROM sqlite_schema WHERE type = 'table'`,
   postgres: sql<{ name: string }>`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`,
@@ -232,7 +235,10 @@ for (const [engine, openNew] of Object.entries(ENGINES) as [Engine, typeof openO
         const found = await db.all(sql`SELECT ${raw(Object.keys(row).join(", "))} FROM ${raw(table)}`);
         const isKept = found.some((each) => isDeepStrictEqual({ ...plain(each as Row) }, row));
         assert.ok(isKept, `${table}: ${JSON.stringify(found)}`);
+        if (ONCE.test(table)) assert.equal(found.length, 1, table);
       }
+      const current = await db.get<{ version: number }>(SCHEMA_VERSION[engine] as never);
+      assert.deepEqual({ ...current }, { version: versionsOf(engine).length });
     });
   }
 
@@ -349,6 +355,10 @@ test("postgres: a command never migrates an older schema, and says what to do", 
   const url = await emptyDatabase(t);
   await assert.rejects(openPostgres(url, requireCurrentPostgres), /There is no Parley in this database/);
   assert.deepEqual(await administer(url, "SELECT relname FROM pg_stat_user_tables"), []);
+  const old = await emptyDatabase(t);
+  await makeOldPostgres(old, 1, []);
+  await assert.rejects(openPostgres(old, requireCurrentPostgres), /schema version 1\b/);
+  assert.deepEqual(await administer(old, "SELECT version FROM schema_version"), [1]);
   await (await openPostgres(url)).close();
   await (await openPostgres(url, requireCurrentPostgres)).close();
   await administer(url, "UPDATE schema_version SET version = 9999, oldest = 9999");

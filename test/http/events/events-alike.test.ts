@@ -27,7 +27,7 @@ async function busyGroup(server: TestApp) {
   const path = `/v1/conversations/${group.conversation_id}`;
   await read(send(server, bob, "PUT", path, { muted_until: 4_000_000_000 }), 200);
   const first = await say(server, ann, conversation, "Where?");
-  // No reaction is by a blocked user. Bob has muted the conversation, and still gets the same events.
+  // Bob has muted the conversation, and still gets the same events.
   await say(server, ann, conversation, "Anyone?");
   await say(server, ann, conversation, "Bob, you know.", { mentions: [bob.id] });
   await read(send(server, ann, "PUT", `/v1/messages/${first}`, { text: "Where to?" }), 200);

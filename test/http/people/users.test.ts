@@ -76,9 +76,17 @@ scenarios(open, office, [
   row("If-None-Match with the ETag of a user is 304", "GET /v1/users/<older>", 304, {
     headers: { "if-none-match": "<etag>" },
   }),
-  row("If-Match with another ETag keeps the user", "DELETE /v1/users/<older>", 412, {
-    headers: { "if-match": '"9"' },
-  }),
+  [
+    "If-Match with another ETag keeps the user",
+    "DELETE /v1/users/<older>",
+    412,
+    {
+      headers: { "if-match": '"9"' },
+      async after({ server, people: { admin }, ids }) {
+        assert.equal((await asker(server, admin)("GET", `/v1/users/${ids.older}`)).status, 200);
+      },
+    },
+  ],
   row("If-Match of an unknown user is 404", `DELETE /v1/users/${NOBODY}`, 404, {
     headers: { "if-match": '"9"' },
   }),

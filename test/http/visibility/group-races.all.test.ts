@@ -14,7 +14,7 @@ import { add, type Person, person, read, send } from "../../support/people.ts";
 import { scaled } from "../../support/scale.ts";
 
 /** Rounds of each race. */
-const ROUNDS = scaled(4, 200);
+const ROUNDS = scaled(8, 200);
 const MAX_MEMBERS = 8;
 
 interface Group {

@@ -15,7 +15,7 @@ import { add, filesOf, type Person, person, send } from "../../support/people.ts
 import { scaled } from "../../support/scale.ts";
 
 /** 200 rounds in the long version (PARLEY_FAULTS=long). */
-const ROUNDS = scaled(4, 200);
+const ROUNDS = scaled(8, 200);
 /** With a folder as the store, one is kept in the database; the others are in the store. */
 const SIZES = [10, 40_000, 100_000];
 

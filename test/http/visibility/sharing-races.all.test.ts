@@ -23,7 +23,7 @@ import {
 import { scaled } from "../../support/scale.ts";
 
 /** Each race has 200 rounds in the long version (PARLEY_FAULTS=long). */
-const PAIR_ROUNDS = scaled(6, 200);
+const PAIR_ROUNDS = scaled(9, 200);
 const CROWD_ROUNDS = scaled(2, 200);
 const CROWD = 50;
 const FILE_BYTES = 1000;

@@ -83,10 +83,19 @@ scenarios(open, scene, [
     headers: { "if-match": "<etag>" },
     answer: { url: "http://127.0.0.1:2/" },
   }),
-  row("a webhook is not updated if If-Match has another ETag", PUT, 412, {
-    body: { url: "http://127.0.0.1:2/" },
-    headers: { "if-match": '"9"' },
-  }),
+  [
+    "a webhook is not updated if If-Match has another ETag",
+    PUT,
+    412,
+    {
+      body: { url: "http://127.0.0.1:2/" },
+      headers: { "if-match": '"9"' },
+      async after({ server, people: { ann }, ids }) {
+        const { body } = await asker(server, ann)("GET", `/v1/webhooks/${ids.hook}`);
+        assert.equal(body.url, "http://127.0.0.1:1/");
+      },
+    },
+  ],
   row("a webhook is limited to some event types", PUT, 200, {
     body: { events: ["contact.deleted"] },
     answer: { events: ["contact.deleted"] },
@@ -125,7 +134,11 @@ scenarios(open, scene, [
     "an admin creates an all-users webhook",
     "POST /v1/webhooks",
     201,
-    { as: "admin", body: { url: "http://127.0.0.1:1/", all_users: true } },
+    {
+      as: "admin",
+      body: { url: "http://127.0.0.1:1/", all_users: true },
+      answer: { all_users: true },
+    },
   ],
 ]);
 

@@ -10,7 +10,7 @@ import { createIds, type Random } from "./util/ids.ts";
 
 const systemRandom: Random = (bytes) => void randomFillSync(bytes);
 
-/** Opens users and tokens for commands that run beside a server. Close the database afterwards. */
+/** Opens the database for commands that run beside a server. Close it afterwards. */
 export async function openDataAccess(config: Config): Promise<DataAccess> {
   if (config.databaseUrl === null) await openDataFolder(config.dataFolder, "database");
   const db = await openCurrentDatabase(config);

@@ -526,7 +526,7 @@ export interface components {
         id: string;
       };
     };
-    /** Somebody is typing. Only streams have it, and no cursor is behind it. */
+    /** Somebody is typing. Only streams have it, and it has no id to continue after. */
     TypingEvent: {
       type: "typing";
       conversation_id: string;

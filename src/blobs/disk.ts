@@ -207,7 +207,7 @@ class DiskStore extends DiskReader implements BlobStore {
   }
 }
 
-interface Place {
+interface DiskBlob {
   path: string;
   /** The path in `tmp/`; null for a blob that grows at its final path. */
   intent: string | null;
@@ -229,19 +229,19 @@ class DiskWriter implements BlobWriter {
   readonly partsBefore = null;
   size: number;
   readonly #file: FileHandle;
-  readonly #place: Place;
+  readonly #blob: DiskBlob;
   readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #buffered = 0;
   /** Whether the directory entry of the final path is durable. */
   #isPlaced: boolean;
   #isClosed = false;
 
-  constructor(key: string, file: FileHandle, place: Place) {
+  constructor(key: string, file: FileHandle, blob: DiskBlob) {
     this.key = key;
     this.#file = file;
-    this.#place = place;
-    this.size = place.size;
-    this.#isPlaced = place.size > 0;
+    this.#blob = blob;
+    this.size = blob.size;
+    this.#isPlaced = blob.size > 0;
   }
 
   async write(chunk: Uint8Array): Promise<void> {
@@ -270,7 +270,7 @@ class DiskWriter implements BlobWriter {
 
   async sync(): Promise<number> {
     await this.#flush();
-    const { path, intent, fuse } = this.#place;
+    const { path, intent, fuse } = this.#blob;
     try {
       await syncOrBlow(fuse, () => this.#file.datasync());
       if (!this.#isPlaced) {
@@ -291,13 +291,13 @@ class DiskWriter implements BlobWriter {
   /** Also truncates the file: a crash may have left bytes after the last synced one. */
   async store(): Promise<void> {
     if (this.#isClosed) return;
-    if (this.#place.size > 0) await this.#file.truncate(this.size - this.#buffered);
+    if (this.#blob.size > 0) await this.#file.truncate(this.size - this.#buffered);
     await this.sync();
     await this.close();
   }
 
   async settle(): Promise<void> {
-    const { intent, onSettled } = this.#place;
+    const { intent, onSettled } = this.#blob;
     try {
       if (intent !== null) await unlinkIfThere(intent);
     } finally {
@@ -307,7 +307,7 @@ class DiskWriter implements BlobWriter {
 
   async discard(): Promise<void> {
     await this.close().catch(() => {});
-    await unlinkIfThere(this.#place.path);
+    await unlinkIfThere(this.#blob.path);
     await this.settle();
   }
 

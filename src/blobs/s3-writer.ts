@@ -12,7 +12,10 @@ import {
 } from "./s3-bucket.ts";
 import type { BlobWriter, Grown } from "./store.ts";
 
-/** A larger file is sent in parts of this size, each from the writer's buffer. */
+/**
+ * A larger file is sent in parts of this size, each from the writer's buffer. `CHECKPOINT_BYTES` of `core/files/upload-append.ts` is
+ * the same: each part must be recorded.
+ */
 const PART_BYTES = 8 * 1024 * 1024;
 /** The maximum of S3. 10,000 parts of 8 MiB are 78 GiB. */
 const MAX_PARTS = 10_000;

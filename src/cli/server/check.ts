@@ -119,7 +119,7 @@ function summary(watch: Watch, findings: number, waiting: { tombstones: number; 
     lines.push(`${counted(waiting.tombstones, "deleted file")} to be erased by a running server.`);
   if (waiting.intents > 0)
     lines.push(
-      `${counted(waiting.intents, "upload")} in progress or interrupted: the server settles it, at the latest after its next start.`,
+      `${counted(waiting.intents, "upload")} in progress or interrupted: a server settles each, at the latest after its next start.`,
     );
   return lines.join("\n");
 }

@@ -65,6 +65,8 @@ interface Family {
   findForAll?: (core: Core, event: StoredEvent, userIds: readonly string[]) => Promise<SeenByAll>;
   /** Returns the payload without content. Without it, only ids are stored. */
   toIds?: (event: StoredEvent) => string;
+  /** Returns the payload for a recipient who does not see the subject. Without it, that is the stored payload. */
+  toUnseen?: (event: StoredEvent) => string;
 }
 
 const NOBODY: SeenByAll = { show: () => "", userIds: [] };
@@ -113,6 +115,10 @@ export const FAMILIES = {
     toIds({ payload }) {
       const { emoji: _, ...ids } = JSON.parse(payload) as Reaction;
       return JSON.stringify(ids);
+    },
+    toUnseen({ payload }) {
+      const { message_id, conversation_id } = JSON.parse(payload) as Reaction;
+      return JSON.stringify({ message_id, conversation_id });
     },
   },
   group: {

@@ -79,7 +79,7 @@ export const typingEventResource = resource(
       expires_at: described(time, "Until when to show it."),
     }),
   },
-  "Somebody is typing. Only streams have it, and no cursor is behind it.",
+  "Somebody is typing. Only streams have it, and it has no id to continue after.",
 );
 
 export const sharedEventResource = resource(

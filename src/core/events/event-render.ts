@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { hasRead, listMuted } from "../../db/queries/messages/marks.ts";
 import { findMessages, type MessageRow } from "../../db/queries/messages/message-read.ts";
-import { listBlockingReaders, type Reaction } from "../../db/queries/messages/reactions.ts";
+import { listBlockingReaders } from "../../db/queries/messages/reactions.ts";
 import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { JsonObject } from "../../util/json-object.ts";
@@ -106,11 +106,12 @@ async function findBlocking(
 
 /** Renders an event. `seen` is undefined if the recipient does not see the subject of the event, or it is gone. */
 function render(
-  { id, type, at, conversationId, payload }: StoredEvent,
+  event: StoredEvent,
   recipientId: string,
   seen: Seen | undefined,
   isMuted: boolean,
 ): RenderedEvent {
+  const { id, type, at, conversationId } = event;
   const head: Omit<TypeOf<typeof eventResource>, "payload"> = {
     id,
     type,
@@ -121,14 +122,11 @@ function render(
   if (isAlert(type)) {
     head.notify = seen?.message !== undefined && notifies(type, seen.message, recipientId, isMuted);
   }
-  return { id, type, json: withPayload(head, seen?.json ?? toUnseen(type, payload)) };
-}
-
-/** Returns the payload for a recipient who does not see the subject: only ids. Only a reaction is stored with more. */
-function toUnseen(type: string, payload: string): string {
-  if (!type.startsWith("reaction.")) return payload;
-  const { message_id, conversation_id } = JSON.parse(payload) as Reaction;
-  return JSON.stringify({ message_id, conversation_id });
+  return {
+    id,
+    type,
+    json: withPayload(head, seen?.json ?? familyOf(type).toUnseen?.(event) ?? event.payload),
+  };
 }
 
 /** Finds which of the users have muted which of the conversations. */
@@ -153,8 +151,6 @@ export async function renderForAll(
   const { id, type, at, conversationId } = event;
   const { show, message, userIds, senderId } = await findSeenByAll(core, event, recipientIds);
   if (userIds.length === 0) return undefined;
-  // Links of the sender reveal nothing about other recipients to the sender.
-  const json = show(senderId !== undefined && userIds.includes(senderId) ? senderId : userIds[0]!);
   const muted = await findMuted(core, userIds, type === NEW ? [conversationId] : []);
   const mutedIds = new Set(muted.map(({ user_id }) => user_id));
   const head: Omit<TypeOf<typeof sharedEventResource>, "payload"> = {
@@ -168,6 +164,8 @@ export async function renderForAll(
     })),
   };
   if (core.limits.webhookIdsOnly) return withPayload(head, familyOf(type).toIds?.(event) ?? event.payload);
+  // Links of the sender reveal nothing about other recipients to the sender.
+  const json = show(senderId !== undefined && userIds.includes(senderId) ? senderId : userIds[0]!);
   return withPayload(head, message ? withoutReactions(json) : json);
 }
 

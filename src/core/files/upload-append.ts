@@ -6,7 +6,7 @@ import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
 import { toNewAttachment } from "./attachments.ts";
 import { FileFacts } from "./file-facts.ts";
-import { INTENT_MS, newBlobKey, type Room, Upload } from "./upload.ts";
+import { INTENT_MS, newBlobKey, type Room, refuseTooLarge, Upload } from "./upload.ts";
 
 /**
  * Bytes are made durable and recorded whenever a file grows beyond a multiple of this. It is the size of the parts in S3: a process
@@ -117,7 +117,7 @@ export class ResumableUpload extends Upload {
 
   /** Reserves quota for a part before it arrives, if the file's length is unknown. Throws `file_too_large` and `quota_exceeded`. */
   async makeRoom(size: number): Promise<void> {
-    this.refuseTooLarge(size);
+    refuseTooLarge(this.core, size);
     await this.reserve(size);
   }
 

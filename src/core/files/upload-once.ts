@@ -114,7 +114,7 @@ export class UploadOnce extends Upload {
     // End the scan now, so that its slot is free when the scanner has answered, even if the request has more to send.
     if (this.#scan && !this.#scan.isLost) this.#scanned = this.#scan.end();
     this.#scanned?.catch(() => {});
-    // Reserve exactly the size: while a commit is refused, larger steps would still be reserved, and others refused because of them.
+    // Reserve the rest now: a refusal here drops the reservation. A refused commit would keep it, and others be refused because of it.
     if (this.reserved > 0) await this.reserve(this.size);
   }
 

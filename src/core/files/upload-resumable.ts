@@ -20,7 +20,7 @@ import {
 } from "../resource/schema.ts";
 import { checkTarget, type Target, versioned } from "./attachments.ts";
 import { FileFacts } from "./file-facts.ts";
-import { countUpload, fileTooLarge, INTENT_MS, newBlobKey } from "./upload.ts";
+import { countUpload, INTENT_MS, newBlobKey, refuseTooLarge } from "./upload.ts";
 import { type Checksum, expiryOf, type Finished, ResumableUpload } from "./upload-append.ts";
 
 export type { Checksum, UploadRow };
@@ -98,7 +98,7 @@ export async function createUpload(
     if (limits.filesPerDay > 0)
       await checkDailyLimit(core.db, caller.userId, limits.filesPerDay, core.clock());
   }
-  if (limits.maxFileBytes > 0 && (length ?? 0) > limits.maxFileBytes) throw fileTooLarge(limits.maxFileBytes);
+  refuseTooLarge(core, length ?? 0);
   const row: UploadRow = {
     id: core.newId("upl"),
     user_id: caller.userId,

@@ -32,7 +32,7 @@ export abstract class Upload implements AsyncDisposable {
   protected readonly id: string;
   /** The number of bytes that have arrived. */
   size = 0;
-  /** Null if another process took some of the bytes. */
+  /** Null if this process did not take all the bytes, or has forgotten the facts. Then the bytes are read again. */
   protected facts: FileFacts | null;
   protected blob: BlobWriter | undefined;
   /** The key of the row in `intents`, if the store keeps no intents itself and no other row names the blob. */
@@ -57,7 +57,7 @@ export abstract class Upload implements AsyncDisposable {
   /** Takes a chunk, which need be valid only until this resolves. Throws `file_too_large` and `quota_exceeded`. */
   protected async take(chunk: Uint8Array): Promise<void> {
     const size = this.size + chunk.length;
-    this.refuseTooLarge(size);
+    refuseTooLarge(this.core, size);
     const quota = this.core.limits.userQuotaBytes;
     // Reserve only what has arrived, so that uploads of unknown length do not hold quota that they may not need.
     if (quota > 0 && (size > this.reserved + RESERVATION_STEP_BYTES || size > quota))
@@ -65,11 +65,6 @@ export abstract class Upload implements AsyncDisposable {
     this.size = size;
     this.facts?.push(chunk);
     if (!this.isHashOnly) await this.keepChunk(chunk);
-  }
-
-  protected refuseTooLarge(size: number): void {
-    const { maxFileBytes } = this.core.limits;
-    if (maxFileBytes > 0 && size > maxFileBytes) throw fileTooLarge(maxFileBytes);
   }
 
   /** Reserves quota for this many bytes. Throws `quota_exceeded`. */
@@ -159,6 +154,11 @@ export abstract class Upload implements AsyncDisposable {
     const detail = `The virus scanner found ${found} in the file. Nothing was stored.`;
     throw new ParleyError("file_infected", detail, { param: "file" });
   }
+}
+
+/** Throws `file_too_large`. */
+export function refuseTooLarge({ limits: { maxFileBytes } }: Core, size: number): void {
+  if (maxFileBytes > 0 && size > maxFileBytes) throw fileTooLarge(maxFileBytes);
 }
 
 export function fileTooLarge(maxBytes: number): ParleyError {

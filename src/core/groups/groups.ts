@@ -17,7 +17,7 @@ import { newEntry } from "../record/audit-trail.ts";
 import { writeIdempotent } from "../record/idempotency.ts";
 import { avatarUrl, choice, description, groupName, optional, type Parsed } from "../resource/fields.ts";
 import { usernames } from "../resource/list-fields.ts";
-import { type Page, type PageEnvelope, toMergedPage, walkPages } from "../resource/page.ts";
+import { type Page, type PageEnvelope, toMergedPage } from "../resource/page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
 import {
   count,
@@ -150,8 +150,12 @@ export async function listGroups(
   const joined = await listJoined(core.db, caller.userId, page);
   const invitations = await listInvitations(core, caller.userId, page, turns);
   const seen = [...joined.map(ofMember), ...(await findInvited(core, invitations))];
-  const idOf = ({ row }: SeenGroup) => row.id;
-  return toMergedPage(page, seen, idOf, (group) => JSON.stringify(toGroup(group)));
+  return toMergedPage(
+    page,
+    seen,
+    ({ row }) => row.id,
+    (group) => JSON.stringify(toGroup(group)),
+  );
 }
 
 /** Sorts after all ids of users. */
@@ -170,21 +174,20 @@ async function listInvitations(
   const { cursor, newer, limit } = page;
   const first = new Map<string, SeenInvitation>();
   // After all invitations into the group of the cursor.
-  const start = { groupId: cursor, inviterId: newer ? LAST_INVITER : "" };
-  await walkPages(page, start, turns, async (at) => {
+  let at = { groupId: cursor, inviterId: newer ? LAST_INVITER : "" };
+  for (; ; await turns.next()) {
     const walked = await walkInvitations(core.db, userId, at, newer, ROWS_PER_TURN);
     for (const invitation of walked) {
       if (invitation.is_seen === 0) continue;
       const known = first.get(invitation.group_id);
       // The walk needs one invitation after the page to know those of its last group.
-      if (!known && first.size > limit) return { rows: [], next: undefined };
+      if (!known && first.size > limit) return [...first.values()];
       if (!known || isEarlier(invitation, known)) first.set(invitation.group_id, invitation);
     }
+    if (walked.length < ROWS_PER_TURN) return [...first.values()];
     const last = walked.at(-1)!;
-    const isEnd = walked.length < ROWS_PER_TURN;
-    return { rows: [], next: isEnd ? undefined : { groupId: last.group_id, inviterId: last.inviter_id } };
-  });
-  return [...first.values()];
+    at = { groupId: last.group_id, inviterId: last.inviter_id };
+  }
 }
 
 function isEarlier(a: SeenInvitation, b: SeenInvitation): boolean {

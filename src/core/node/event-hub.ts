@@ -112,12 +112,7 @@ export class EventHub {
   /** Renders each change once for all streams that wait for it, and wakes the others. */
   async #handOut(core: HubContext, rows: readonly PositionedEvent[], render: RenderChange): Promise<void> {
     if (rows.length === 0) return;
-    const byRecipient = new Map<string, PositionedEvent[]>();
-    for (const row of rows) {
-      const own = byRecipient.get(row.recipient_id);
-      if (own) own.push(row);
-      else byRecipient.set(row.recipient_id, [row]);
-    }
+    const byRecipient = Map.groupBy(rows, ({ recipient_id }) => recipient_id);
     const areFew = (userId: string) => byRecipient.get(userId)!.length <= SENT_AT_ONCE;
     const awaited = rows.filter(
       (row) => isSameForAll(row.type) && areFew(row.recipient_id) && this.#isAwaited(row),

@@ -81,7 +81,7 @@ export class KeySet {
     return this.#keys ?? keys;
   }
 
-  /** Reports whether less time has passed. If the clock was set back, the time counts as passed. */
+  /** Reports whether less than `span` has passed since `since`. A clock that was set back counts as more. */
   #isWithin(since: number, span: number): boolean {
     const past = this.#clock() - since;
     return past >= 0 && past < span;

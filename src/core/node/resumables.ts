@@ -38,7 +38,7 @@ export class Resumables {
     }
   }
 
-  /** Returns the facts computed from the bytes of an upload; undefined if another process has continued it. */
+  /** Returns the facts computed from the bytes of an upload; undefined if another process has continued it, or they were forgotten. */
   find(id: string, holder: string): object | undefined {
     const known = this.#known.get(id);
     return known?.holder === holder ? known.facts : undefined;

@@ -157,10 +157,10 @@ export function toPage<R>(
 export function toMergedPage<R>(
   page: Page,
   rows: readonly R[],
-  idOf: (row: R) => string,
+  toId: (row: R) => string,
   shape: (row: R) => string,
 ): PageEnvelope {
   const order = page.newer ? 1 : -1;
-  const sorted = rows.toSorted((a, b) => (idOf(a) < idOf(b) ? -order : order));
+  const sorted = rows.toSorted((a, b) => (toId(a) < toId(b) ? -order : order));
   return toPage(page, sorted, shape);
 }

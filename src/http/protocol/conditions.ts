@@ -35,7 +35,7 @@ export function sendVersioned(
 /** The version of resources that are created and deleted, but never changed. */
 const ONLY_VERSION = 1;
 
-/** Returns a resource that never changes. */
+/** Makes a versioned answer of a resource that never changes. */
 export function unchanging(resource: object): Versioned {
   return { json: JSON.stringify(resource), version: String(ONLY_VERSION) };
 }

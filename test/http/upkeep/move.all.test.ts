@@ -80,7 +80,7 @@ test("a move needs exclusive use of its source and target", async (t) => {
   await used.close();
   const alone = await openPostgres(target, undefined, true);
   t.after(() => alone.close());
-  await assert.rejects(openPostgres(target), /A move of this database is under way/);
+  await assert.rejects(openPostgres(target), /A move of this database is running/);
   await administer(target, `SELECT pg_terminate_backend(pid) ${LOCKS} AND mode = 'ExclusiveLock'`);
   // A claim while the connection is lost may succeed or fail.
   const reason = () => alone.claim("move").then(() => "none", String);

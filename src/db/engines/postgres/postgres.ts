@@ -131,7 +131,7 @@ class PostgresDatabase implements Database {
   readonly #sockets: ReadonlySet<Socket>;
   readonly #prepared = new Map<string, { name: string; text: string }>();
   /**
-   * The last write per key of `serializeBy`, which is a user whose rows are counted, or a conversation. Such writes run one by one
+   * The last write per key of `serializeBy`, such as a user whose rows are counted, or a conversation. Such writes run one by one
    * on this node, because they would conflict.
    */
   readonly #turns = new Map<string, Promise<void>>();

@@ -205,7 +205,7 @@ export class PostgresSession {
     throw new OperatorError(
       this.#alone
         ? "Servers or commands work on this database. Stop them all first."
-        : "A move of this database is under way. Wait for its end.",
+        : "A move of this database is running. Wait for its end.",
     );
   }
 

@@ -47,7 +47,7 @@ export class Contended extends Error {
   readonly locks: ReadonlySet<string>;
 
   constructor(locks: ReadonlySet<string>) {
-    super(`Another node does writes behind ${locks.size} of the locks.`);
+    super(`Another node holds ${locks.size} of the locks.`);
     this.locks = locks;
   }
 }

@@ -129,7 +129,7 @@ function transaction(writes: Ask[], runOne: (ask: Ask) => Outcome): Outcome[] {
   }
 }
 
-/** Runs a write without a savepoint: it costs as much as a small write, and most failing writes have changed nothing. */
+/** Runs a write without a savepoint, which would cost as much as a small write. Most failing writes have changed nothing. */
 function runBare({ name, input }: Ask): Outcome {
   let changed = false;
   function rowsOf({ sql, params }: Statement): unknown[] {

@@ -105,18 +105,16 @@ export function publishToMembers(
     FROM members s WHERE s.conversation_id = ${conversationId}`;
 }
 
-/** Returns the payload of an event about a group. For an invited user it belongs to no conversation. */
-export function toGroupReference(id: string, conversationId: string | null = null): string {
-  return JSON.stringify({ id, conversation_id: conversationId });
-}
-
 /** Returns the payload of an event about a member of a group. */
 export function toMemberReference(id: string, groupId: string): string {
   return JSON.stringify({ id, group_id: groupId });
 }
 
-/** Returns the payload with only ids, for a recipient who no longer sees the resource, or must not get it. */
-export function toReference(id: string, conversationId: string): string {
+/**
+ * Returns the payload with only ids, for a recipient who no longer sees the resource, or must not get it. For an invited user, a
+ * group belongs to no conversation.
+ */
+export function toReference(id: string, conversationId: string | null): string {
   return JSON.stringify({ id, conversation_id: conversationId });
 }
 

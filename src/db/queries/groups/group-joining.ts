@@ -1,7 +1,7 @@
 import { ParleyError } from "../../../errors.ts";
 import { type Statement, sql } from "../../sql.ts";
 import { all, batch, eraseSome, get, type Write, write } from "../../write.ts";
-import { publishEvent, publishToMembers, toGroupReference, toMemberReference } from "../events/events.ts";
+import { publishEvent, publishToMembers, toMemberReference, toReference } from "../events/events.ts";
 import { MessageIds, systemMessage } from "../messages/message-system.ts";
 import { grantFiles } from "../people/conversation-joining.ts";
 import { continueDeparture } from "../people/conversation-leaving.ts";
@@ -74,13 +74,7 @@ const joinGroup = write(
       sql`DELETE FROM preparing WHERE conversation_id = ${conversationId} AND user_id = ${userId}`,
       ...seatStatements(seat, group.seesAll ? "" : group.last_id, messageId, entry.at),
       ...(yield* systemMessage(conversationId, messageId, message, entry.at)),
-      publishEvent(
-        "group.created",
-        entry.at,
-        userId,
-        conversationId,
-        toGroupReference(groupId, conversationId),
-      ),
+      publishEvent("group.created", entry.at, userId, conversationId, toReference(groupId, conversationId)),
       publishToMembers("member.created", entry.at, conversationId, toMemberReference(member_id, groupId)),
       recordEntry(entry, "group.joined", groupId),
     ]);

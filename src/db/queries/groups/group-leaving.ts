@@ -3,7 +3,7 @@ import { laterId } from "../../../util/ids.ts";
 import { type Statement, sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
 import { all, batch, get, type Write, write } from "../../write.ts";
-import { INTO_OUTBOX, publishToMembers, toGroupReference } from "../events/events.ts";
+import { INTO_OUTBOX, publishToMembers, toReference } from "../events/events.ts";
 import { findLastId, MessageIds, systemMessage } from "../messages/message-system.ts";
 import { leaveConversation, noteDeparture } from "../people/conversation-leaving.ts";
 import { decline, endInvitationsOf, seenInvitation } from "../people/invitations.ts";
@@ -59,7 +59,7 @@ export function* leave(
   const before = [
     // An erased user gets no event.
     sql`${INTO_OUTBOX} SELECT id, 'group.deleted', ${conversationId}, ${now},
-      ${toGroupReference(groupId, conversationId)} FROM users WHERE id = ${userId}`,
+      ${toReference(groupId, conversationId)} FROM users WHERE id = ${userId}`,
     ...endInvitationsOf(
       groupId,
       userId,

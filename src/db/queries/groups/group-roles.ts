@@ -2,7 +2,7 @@ import { ParleyError } from "../../../errors.ts";
 import { sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
 import { batch, get, run, type Write, write } from "../../write.ts";
-import { publishEvent, publishToMembers, toGroupReference, toMemberReference } from "../events/events.ts";
+import { publishEvent, publishToMembers, toMemberReference, toReference } from "../events/events.ts";
 import { findLastId, MessageIds, systemMessage } from "../messages/message-system.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { type GroupSeat, getAdminSeat, type Role } from "./groups.ts";
@@ -63,7 +63,7 @@ export function* changeRole(
     sql`UPDATE members SET role = ${role} WHERE conversation_id = ${conversationId} AND user_id = ${userId}`,
     ...(yield* systemMessage(conversationId, ids.next(), message, now)),
     publishToMembers("member.updated", now, conversationId, toMemberReference(seat.member_id, groupId)),
-    publishEvent("group.updated", now, userId, conversationId, toGroupReference(groupId, conversationId)),
+    publishEvent("group.updated", now, userId, conversationId, toReference(groupId, conversationId)),
   ]);
 }
 

@@ -4,7 +4,7 @@ import { type Page, pageClause } from "../../page.ts";
 import { list, type Reader, type Statement, sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
 import { batch, get, type Write, write } from "../../write.ts";
-import { publishEvent, publishToMembers, toGroupReference, toMemberReference } from "../events/events.ts";
+import { publishEvent, publishToMembers, toMemberReference, toReference } from "../events/events.ts";
 import { findLastId, MessageIds, systemMessage } from "../messages/message-system.ts";
 import { invite, type NewInvitation, publishUpdateToInvited, seenInvitation } from "../people/invitations.ts";
 import { getUser } from "../people/users.ts";
@@ -133,7 +133,7 @@ const createGroup = write({ publishesEvents: true }, function* (input: CreateGro
       at,
     ),
     ...(yield* systemMessage(conversationId, messageId, joined, at)),
-    publishEvent("group.created", at, userId, conversationId, toGroupReference(id, conversationId)),
+    publishEvent("group.created", at, userId, conversationId, toReference(id, conversationId)),
     publishToMembers("member.created", at, conversationId, toMemberReference(input.memberId, id)),
     recordEntry(entry, "group.created", id),
     ...others.flatMap((each) => invite(id, userId, each, at)),
@@ -194,7 +194,7 @@ const updateGroup = write({ publishesEvents: true }, function* (input: UpdateGro
     sql`UPDATE groups SET name = ${name}, description = ${description}, avatar_url = ${avatarUrl}, version = version + 1
       WHERE id = ${groupId}`,
     ...(name === was.name ? [] : yield* systemMessage(conversationId, ids.next(), renamed, entry.at)),
-    publishToMembers("group.updated", entry.at, conversationId, toGroupReference(groupId, conversationId)),
+    publishToMembers("group.updated", entry.at, conversationId, toReference(groupId, conversationId)),
     publishUpdateToInvited(entry.at, groupId),
     recordEntry(entry, "group.updated", groupId),
   ]);

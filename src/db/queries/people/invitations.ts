@@ -1,6 +1,6 @@
 import { type Reader, type Statement, sql } from "../../sql.ts";
 import { all, batch, type Write } from "../../write.ts";
-import { INTO_OUTBOX, toGroupReference } from "../events/events.ts";
+import { INTO_OUTBOX, toReference } from "../events/events.ts";
 import { whenErased } from "./peers.ts";
 
 // Invitations are by name. Each request decides who sees one: only a user who has the inviter as a contact that is not blocked.
@@ -127,7 +127,7 @@ function publishTo(
   groupId: string,
   selection: Statement,
 ): Statement {
-  return sql`${INTO_OUTBOX} SELECT me.id, ${type}, '', ${at}, ${toGroupReference(groupId)} ${selection}`;
+  return sql`${INTO_OUTBOX} SELECT me.id, ${type}, '', ${at}, ${toReference(groupId, null)} ${selection}`;
 }
 
 /** Part of other writes: publishes a change of the group to those who see an invitation into it. */

@@ -107,9 +107,7 @@ export const uploadOperations: readonly Operation[] = [
     scope: "attachments:read",
     summary: "List unfinished uploads",
     query: pageFields("upl"),
-    body: {},
     answer: { status: 200, page: uploadResource },
-    errors: [],
     handle: (call) => sendPage(call, (page) => listUploads(call.core, call.caller, page)),
   }),
   operation({
@@ -146,8 +144,6 @@ export const uploadOperations: readonly Operation[] = [
     id,
     scope: "attachments:write",
     summary: "Retrieve a resumable upload",
-    query: {},
-    body: {},
     headers: tus,
     answer: {
       status: 200,
@@ -181,7 +177,6 @@ export const uploadOperations: readonly Operation[] = [
     id,
     scope: "attachments:write",
     summary: "Continue a resumable upload",
-    query: {},
     body: "bytes",
     headers: {
       ...requestHeaders,
@@ -207,8 +202,6 @@ export const uploadOperations: readonly Operation[] = [
     id,
     scope: "attachments:write",
     summary: "Delete a resumable upload",
-    query: {},
-    body: {},
     headers: tus,
     answer: { status: 204, always },
     errors: ["upload_not_found", "unsupported_upload_protocol"],

@@ -44,7 +44,7 @@ interface DoneRequest {
   result: unknown;
 }
 
-/** Stores the results of first requests. Fails if two have the same key. */
+/** Stores the results of first requests. Fails if a key has a result by now, as if the writes conflicted. */
 export function storeResults(done: readonly DoneRequest[]): Statement {
   const rows = done.map(({ request, result }) => ({
     user_id: request.userId,
@@ -55,9 +55,7 @@ export function storeResults(done: readonly DoneRequest[]): Statement {
   }));
   return sql`INSERT INTO idempotency (user_id, key_hash, fingerprint, result, until)
     SELECT * FROM json_to_recordset(${JSON.stringify(rows)})
-      AS rows (user_id TEXT COLLATE "C", key_hash BYTEA, fingerprint BYTEA, result TEXT, until BIGINT)
-    ON CONFLICT (user_id, key_hash) DO UPDATE SET fingerprint = excluded.fingerprint,
-      result = excluded.result, until = excluded.until`;
+      AS rows (user_id TEXT COLLATE "C", key_hash BYTEA, fingerprint BYTEA, result TEXT, until BIGINT)`;
 }
 
 /** Returns the result of a write whose row was found, and the parts of it to store for retries. */

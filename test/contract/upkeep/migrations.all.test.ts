@@ -201,6 +201,16 @@ const DATA: Data[] = [
     },
   },
   { since: { sqlite: 20, postgres: 18 }, rows: { name_rule: { rule: "r" } } },
+  {
+    since: { sqlite: 22, postgres: 20 },
+    rows: {
+      avatars: {
+        ...{ user_id: "usr_1", id: "key", file_type: "image/png", file_size: 5, sha256: bytes(1) },
+        ...{ blob_key: "avatar", created_at: 1 },
+      },
+      profile_changes: { user_id: "usr_1", changed_at: 1, after_id: "usr_0" },
+    },
+  },
 ];
 
 /** Tables that migrations or the engine fill, and `moves`, which marks an incomplete database. */

@@ -29,8 +29,11 @@ export const TABLES: readonly Table[] = [
       "avatar_url",
       "conversation_id",
       "created_at",
+      ...["kind", "accepts_everyone", "message_limit", "data", "avatar_id", "set_fields", "version"],
     ],
   ),
+  table("avatars", ["user_id"], ["id", "file_type", "file_size", "sha256", "blob_key", "created_at"]),
+  table("profile_changes", ["user_id"], ["changed_at", "after_id"]),
   table("tokens", ["hash"], ["id", "user_id", "name", "scopes", "expires_at", "created_at"]),
   table(
     "members",
@@ -147,7 +150,7 @@ export const TABLES: readonly Table[] = [
   table("webhook_cursor", ["id"], ["position"]),
   table("deleted_webhooks", ["id"], []),
   table("push_keys", ["id"], ["private_key"]),
-  table("audit", ["id"], ["at", "actor_id", "token_id", "action", "object_id", "details"]),
+  table("audit", ["id"], ["at", "actor_id", "token_id", "action", "object_id", "details", "acted_by_id"]),
 ];
 /** Tables about bytes in the store that no attachment has. They are not moved if the files move to another store. */
 export const OF_THE_STORE: readonly Table[] = [

@@ -1,0 +1,28 @@
+-- Profiles, bots, acting for users. sqlite/migrations/0002-identity.sql explains the columns.
+
+ALTER TABLE users
+  ADD COLUMN kind TEXT COLLATE "C" NOT NULL DEFAULT 'person',
+  ADD COLUMN accepts_everyone BIGINT NOT NULL DEFAULT 0,
+  ADD COLUMN message_limit BIGINT,
+  ADD COLUMN data TEXT COLLATE "C",
+  ADD COLUMN avatar_id TEXT COLLATE "C",
+  ADD COLUMN set_fields TEXT COLLATE "C" NOT NULL DEFAULT '',
+  ADD COLUMN version BIGINT NOT NULL DEFAULT 1;
+
+CREATE TABLE avatars (
+  user_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+  id TEXT COLLATE "C" NOT NULL,
+  file_type TEXT COLLATE "C" NOT NULL,
+  file_size BIGINT NOT NULL,
+  sha256 BYTEA NOT NULL,
+  blob_key TEXT COLLATE "C" NOT NULL,
+  created_at BIGINT NOT NULL
+);
+
+CREATE TABLE profile_changes (
+  user_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+  changed_at BIGINT NOT NULL,
+  after_id TEXT COLLATE "C" NOT NULL DEFAULT ''
+);
+
+ALTER TABLE audit ADD COLUMN acted_by_id TEXT COLLATE "C";

@@ -1,0 +1,30 @@
+-- Profiles, bots, acting for users.
+
+ALTER TABLE users ADD COLUMN kind TEXT NOT NULL DEFAULT 'person'; -- or 'bot'
+ALTER TABLE users ADD COLUMN accepts_everyone INTEGER NOT NULL DEFAULT 0; -- 1: has everybody back who adds it
+ALTER TABLE users ADD COLUMN message_limit INTEGER; -- per minute; null: that of the server
+ALTER TABLE users ADD COLUMN data TEXT; -- JSON
+ALTER TABLE users ADD COLUMN avatar_id TEXT; -- of the picture stored here, which then is shown instead of avatar_url
+ALTER TABLE users ADD COLUMN set_fields TEXT NOT NULL DEFAULT ''; -- set by the user or an admin: claims leave them alone
+ALTER TABLE users ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+
+-- The stored picture of each user.
+CREATE TABLE avatars (
+  user_id TEXT NOT NULL PRIMARY KEY,
+  id TEXT NOT NULL, -- unguessable; also in users
+  file_type TEXT NOT NULL,
+  file_size INTEGER NOT NULL, -- bytes
+  sha256 BLOB NOT NULL,
+  blob_key TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Users whose profile has changed, with readers left to inform.
+CREATE TABLE profile_changes (
+  user_id TEXT NOT NULL PRIMARY KEY,
+  changed_at INTEGER NOT NULL,
+  after_id TEXT NOT NULL DEFAULT '' -- readers up to this one are done
+) STRICT, WITHOUT ROWID;
+
+-- The user whose token acted as actor_id; null: the actor's own.
+ALTER TABLE audit ADD COLUMN acted_by_id TEXT;

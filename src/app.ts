@@ -1,7 +1,6 @@
 import { lookup, Resolver } from "node:dns/promises";
 import { EventEmitter } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
-import { createDataAccess } from "./accounts.ts";
 import type { Config } from "./config/settings.ts";
 import { deliverTyping } from "./core/events/typing.ts";
 import { openFile } from "./core/files/downloads.ts";
@@ -19,6 +18,7 @@ import { Seal } from "./core/node/seal.ts";
 import { Typists } from "./core/node/typists.ts";
 import { renewContactKeys } from "./core/upkeep/contact-keys.ts";
 import { refuseHalfMove } from "./core/upkeep/move.ts";
+import { createDataAccess } from "./data-access.ts";
 import type { Callbacks, Database } from "./db/database.ts";
 import { lockFolder } from "./db/engines/sqlite/lock.ts";
 import { findPictures } from "./db/queries/files/picture-placeholders.ts";

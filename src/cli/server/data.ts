@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { openDataAccess } from "../../accounts.ts";
 import { type Config, readConfig } from "../../config/settings.ts";
 import type { DataAccess } from "../../core/node/core.ts";
+import { openDataAccess } from "../../data-access.ts";
 import { OperatorError } from "../../errors.ts";
 import { databaseOf, refuseHalfRestore } from "../../util/data-folder.ts";
 import type { Io } from "../io.ts";

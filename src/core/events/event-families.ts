@@ -2,7 +2,7 @@
 import { isShared, toReference } from "../../db/queries/events/events.ts";
 import { findAttachments, findVisibleAttachment } from "../../db/queries/files/attachments.ts";
 import { findOwnSeat, findSeated } from "../../db/queries/groups/group-members.ts";
-import { findAnyMessage, findMessages, type MessageRow } from "../../db/queries/messages/message-read.ts";
+import { findAnyMessage, findMessages, type MessageRow } from "../../db/queries/messages/messages.ts";
 import { listReactionReaders, type Reaction } from "../../db/queries/messages/reactions.ts";
 import { listSeeing } from "../../db/queries/visibility/visibility.ts";
 import { attachmentResource, linked } from "../files/attachment-resource.ts";

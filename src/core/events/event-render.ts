@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { hasRead, listMuted } from "../../db/queries/messages/marks.ts";
-import { findMessages, type MessageRow } from "../../db/queries/messages/message-read.ts";
+import { hasRead, listMuted } from "../../db/queries/messages/conversation-state.ts";
+import { findMessages, type MessageRow } from "../../db/queries/messages/messages.ts";
 import { listBlockingReaders } from "../../db/queries/messages/reactions.ts";
 import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
 import { toSeconds } from "../../util/clock.ts";

@@ -10,7 +10,7 @@ import {
   type ShownAttachment,
   type Target,
 } from "../../db/queries/files/attachments.ts";
-import { isOwnMessage } from "../../db/queries/messages/message-read.ts";
+import { isOwnMessage } from "../../db/queries/messages/messages.ts";
 import type { NewFile } from "../../db/queries/storage/files.ts";
 import { findSeat } from "../../db/queries/visibility/seats.ts";
 import { ParleyError } from "../../errors.ts";

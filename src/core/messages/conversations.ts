@@ -6,7 +6,7 @@ import {
   type InboxPart,
   listInbox,
 } from "../../db/queries/messages/inbox.ts";
-import { findLastMessages } from "../../db/queries/messages/message-read.ts";
+import { findLastMessages } from "../../db/queries/messages/messages.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { JsonObject } from "../../util/json-object.ts";

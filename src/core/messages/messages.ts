@@ -1,6 +1,6 @@
 import { attachmentsOfMessages } from "../../db/queries/files/attachments.ts";
-import { findMessage, listMessageRows, type MessageRow } from "../../db/queries/messages/message-read.ts";
 import type { SendMessage, SentMessage } from "../../db/queries/messages/message-send.ts";
+import { findMessage, listMessageRows, type MessageRow } from "../../db/queries/messages/messages.ts";
 import { findSeat } from "../../db/queries/visibility/seats.ts";
 import type { Seat } from "../../db/queries/visibility/visibility.ts";
 import { ParleyError } from "../../errors.ts";

@@ -1,4 +1,4 @@
-import { findMessages, type MessageRow } from "../../db/queries/messages/message-read.ts";
+import { findMessages, type MessageRow } from "../../db/queries/messages/messages.ts";
 import {
   type ConversationEnd,
   findMessagesOfBodies,

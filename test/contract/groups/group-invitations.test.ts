@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { OLDEST } from "../../../src/db/page.ts";
 import { findInvitation } from "../../../src/db/queries/groups/groups.ts";
-import { listMessageRows } from "../../../src/db/queries/messages/message-read.ts";
+import { listMessageRows } from "../../../src/db/queries/messages/messages.ts";
 import { findSeat } from "../../../src/db/queries/visibility/seats.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { checkOrphans } from "../../support/orphans.ts";

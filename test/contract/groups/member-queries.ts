@@ -1,4 +1,4 @@
-import { listMuted } from "../../../src/db/queries/messages/marks.ts";
+import { listMuted } from "../../../src/db/queries/messages/conversation-state.ts";
 import { listSeeing } from "../../../src/db/queries/visibility/visibility.ts";
 import type { Reader, Statement } from "../../../src/db/sql.ts";
 

@@ -6,7 +6,7 @@ import {
   countUnreadConversations,
   findConversations,
 } from "../../../src/db/queries/messages/inbox.ts";
-import { findLastMessages } from "../../../src/db/queries/messages/message-read.ts";
+import { findLastMessages } from "../../../src/db/queries/messages/messages.ts";
 import { anEntry, message, messageId } from "../../support/rows.ts";
 import { onEachEngine } from "../databases.ts";
 import { block, count, meet, SHARED, send } from "./talk.ts";

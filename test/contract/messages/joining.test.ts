@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { NEWEST } from "../../../src/db/page.ts";
 import { findAttachment, listAttachments } from "../../../src/db/queries/files/attachments.ts";
-import { listMessageRows } from "../../../src/db/queries/messages/message-read.ts";
+import { listMessageRows } from "../../../src/db/queries/messages/messages.ts";
 import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
 import { findSeat } from "../../../src/db/queries/visibility/seats.ts";
 import { checkOrphans } from "../../support/orphans.ts";

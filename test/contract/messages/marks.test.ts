@@ -1,8 +1,8 @@
 // Read positions and settings of conversations, on both engines.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
+import { listMuted } from "../../../src/db/queries/messages/conversation-state.ts";
 import { findConversations } from "../../../src/db/queries/messages/inbox.ts";
-import { listMuted } from "../../../src/db/queries/messages/marks.ts";
 import { anEntry, messageId } from "../../support/rows.ts";
 import { onEachEngine } from "../databases.ts";
 import { count, eventsOf, meet, SHARED, send } from "./talk.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { listAttachments } from "../../../src/db/queries/files/attachments.ts";
-import { findMessage } from "../../../src/db/queries/messages/message-read.ts";
+import { findMessage } from "../../../src/db/queries/messages/messages.ts";
 import { storageUsed } from "../../../src/db/queries/storage/storage-used.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { laterId } from "../../../src/util/ids.ts";

@@ -1,7 +1,7 @@
 import type { Database } from "../../../src/db/database.ts";
 import { NEWEST, OLDEST } from "../../../src/db/page.ts";
-import { listMessageRows } from "../../../src/db/queries/messages/message-read.ts";
 import type { SendMessage } from "../../../src/db/queries/messages/message-send.ts";
+import { listMessageRows } from "../../../src/db/queries/messages/messages.ts";
 import { findSeat } from "../../../src/db/queries/visibility/seats.ts";
 import { raw, sql } from "../../../src/db/sql.ts";
 import { addUser, anEntry, contact, message, messageId } from "../../support/rows.ts";

@@ -1,4 +1,4 @@
-import { findMessages } from "../../../src/db/queries/messages/message-read.ts";
+import { findMessages } from "../../../src/db/queries/messages/messages.ts";
 import {
   findMessagesOfBodies,
   indexKey,

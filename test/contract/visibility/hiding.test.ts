@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { countUnread, findConversations } from "../../../src/db/queries/messages/inbox.ts";
-import { findLastMessages } from "../../../src/db/queries/messages/message-read.ts";
+import { findLastMessages } from "../../../src/db/queries/messages/messages.ts";
 import { findMiscounts, storageUsed } from "../../../src/db/queries/storage/storage-used.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { checkOrphans } from "../../support/orphans.ts";

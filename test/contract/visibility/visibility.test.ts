@@ -5,7 +5,7 @@ import { columns } from "../../../src/db/columns.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { NEWEST, OLDEST } from "../../../src/db/page.ts";
 import { countUnread, findConversations } from "../../../src/db/queries/messages/inbox.ts";
-import { findLastMessages, findMessages } from "../../../src/db/queries/messages/message-read.ts";
+import { findLastMessages, findMessages } from "../../../src/db/queries/messages/messages.ts";
 import { TABLES } from "../../../src/db/queries/upkeep/tables.ts";
 import { listSeeing, walkVisible } from "../../../src/db/queries/visibility/visibility.ts";
 import { sql, type Value } from "../../../src/db/sql.ts";

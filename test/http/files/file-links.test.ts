@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { renderMessages } from "../../../src/core/messages/messages.ts";
-import { findMessages } from "../../../src/db/queries/messages/message-read.ts";
+import { findMessages } from "../../../src/db/queries/messages/messages.ts";
 import { type TestApp, upload } from "../../support/app.ts";
 import { ENGINES, type Engine, startOnEngine } from "../../support/on-engines.ts";
 import { done, give, type Person, pair, read, send } from "../../support/people.ts";

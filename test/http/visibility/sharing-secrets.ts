@@ -10,7 +10,7 @@ import type { Caller } from "../../../src/core/node/caller.ts";
 import type { Core } from "../../../src/core/node/core.ts";
 import { setBlock } from "../../../src/core/people/blocks.ts";
 import { createContact, deleteContact } from "../../../src/core/people/contacts.ts";
-import { findMessage } from "../../../src/db/queries/messages/message-read.ts";
+import { findMessage } from "../../../src/db/queries/messages/messages.ts";
 import { ParleyError } from "../../../src/errors.ts";
 import { OTHERS, type Twin, type Twins } from "./sharing-two-worlds.ts";
 

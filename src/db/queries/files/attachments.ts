@@ -5,6 +5,7 @@ import { EMPTY, list, padded, type QuickReader, type Reader, type Statement, sql
 import { checkVersion, type Expected } from "../../version.ts";
 import { batch, get, type Write, write } from "../../write.ts";
 import { publishReference } from "../events/events.ts";
+import { createMessage, type SendMessage } from "../messages/message-send.ts";
 import {
   eraseFileForAll,
   eraseForAll,
@@ -12,8 +13,7 @@ import {
   membersOf,
   publishChange,
   publishUpdate,
-} from "../messages/message-read.ts";
-import { createMessage, type SendMessage } from "../messages/message-send.ts";
+} from "../messages/messages.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { addFile, type NewFile } from "../storage/files.ts";
 import { sees } from "../visibility/visibility.ts";

@@ -1,6 +1,6 @@
 import { list, padded, type Statement, sql } from "../../sql.ts";
 import { INTO_OUTBOX, toReference } from "../events/events.ts";
-import type { ErasedFile } from "../storage/file-erase.ts";
+import type { ErasedFile } from "../storage/content-erase.ts";
 
 interface Withheld {
   id: string;

@@ -2,7 +2,7 @@ import { NEWEST } from "../../page.ts";
 import { EMPTY, list, type Statement, sql } from "../../sql.ts";
 import { all, batch, eraseSome, get, run, type Write } from "../../write.ts";
 import { upTo } from "../search/search.ts";
-import { type ErasedFile, type ErasedMessage, eraseFile, eraseMessage } from "../storage/file-erase.ts";
+import { type ErasedFile, type ErasedMessage, eraseFile, eraseMessage } from "../storage/content-erase.ts";
 import { addStorage } from "../storage/storage-used.ts";
 import { audience } from "../visibility/visibility.ts";
 

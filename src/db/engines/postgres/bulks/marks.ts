@@ -1,5 +1,5 @@
 import { INTO_OUTBOX, toReference } from "../../../queries/events/events.ts";
-import { type MarkRead, READER, SET_READ } from "../../../queries/messages/marks.ts";
+import { type MarkRead, READER, SET_READ } from "../../../queries/messages/conversation-state.ts";
 import { type Statement, sql } from "../../../sql.ts";
 import { type BulkRow, IS_UNUSED, KEY_INPUT, some } from "./bulk.ts";
 

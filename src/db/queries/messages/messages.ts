@@ -15,7 +15,7 @@ import {
   eraseBody,
   eraseFile,
   eraseMessage,
-} from "../storage/file-erase.ts";
+} from "../storage/content-erase.ts";
 import { returnStorage } from "../storage/storage-used.ts";
 import { audience, type Seat, sees, walkVisible } from "../visibility/visibility.ts";
 import { checkMentions, insertBody } from "./message-send.ts";

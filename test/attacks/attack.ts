@@ -11,6 +11,8 @@ export interface Attack {
   headers: readonly [name: string, value: string][];
   /** A string is sent as Latin-1. */
   body?: Buffer | string;
+  /** The Content-Length if the body is only the beginning of a longer one. */
+  length?: number;
 }
 
 export interface Answered {
@@ -18,8 +20,6 @@ export interface Answered {
   /** Without the status line. Names are in lower case. */
   headers: [name: string, value: string][];
   body: string;
-  /** From the first byte sent to the last byte received. */
-  ms: number;
 }
 
 export async function attack(
@@ -34,18 +34,16 @@ export async function attack(
   const headers = [...what.headers];
   if (!headers.some(([name]) => name === "host")) headers.push(["host", "localhost"]);
   if (user) headers.push(["authorization", user.headers.authorization]);
-  if (bytes) headers.push(["content-length", String(bytes.length)]);
+  if (bytes) headers.push(["content-length", String(what.length ?? bytes.length)]);
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  const begun = performance.now();
   socket.write(`${what.method ?? "POST"} ${what.path} HTTP/1.1\r\n${lines}\r\n`, "latin1");
   if (bytes) socket.write(bytes);
   const text = await readAnswer(socket);
-  const ms = performance.now() - begun;
   socket.destroy();
-  return { ...parse(text), ms };
+  return parse(text);
 }
 
-function parse(text: string): Omit<Answered, "ms"> {
+function parse(text: string): Answered {
   const end = text.indexOf("\r\n\r\n");
   assert.ok(end !== -1, `no answer: ${JSON.stringify(text.slice(0, 200))}`);
   const [first = "", ...lines] = text.slice(0, end).split("\r\n");

@@ -165,4 +165,46 @@ export const access: readonly Mutant[] = [
     replace: "true || typ === TYPE",
     tests: ["http/jwt"],
   },
+  {
+    name: "the stored token of a request with an Idempotency-Key is not encrypted",
+    find: "sealed: core.seal.seal(token, context) }",
+    replace: "sealed: token }",
+    tests: ["attacks/tokens"],
+  },
+  {
+    name: "the session cookie contains the token in plain text",
+    find: "new Seal([key], core.random).seal(token, CONTEXT), seconds",
+    replace: "token, seconds",
+    tests: ["attacks/sessions"],
+  },
+  {
+    name: "the browser sends the session cookie without TLS",
+    find: 'isSecure(core) ? "; Secure" : ""',
+    replace: '""',
+    tests: ["attacks/sessions"],
+  },
+  {
+    name: "a revoked token has no rate limit",
+    find: 'if (error instanceof ParleyError && error.code === "invalid_token") core.verifiedTokens.forget(token);',
+    replace: "",
+    tests: ["http/rate-limits"],
+  },
+  {
+    name: "a PUT without fields requires no scope to read",
+    find: "if (readScope && (showsOthers || fields.size === 0)) requireScope(request.caller, readScope);",
+    replace: "",
+    tests: ["attacks/write-only"],
+  },
+  {
+    name: "an error names an existing contact to a token without contacts:read",
+    find: 'error.code === "contact_exists" && !mayRead(caller);',
+    replace: 'error.code === "contact_exists" && mayRead(caller) === undefined;',
+    tests: ["attacks/write-only"],
+  },
+  {
+    name: "everybody can add a file to a message",
+    find: "WHERE m.id = ${messageId} AND m.sender_id = ${userId} AND",
+    replace: "WHERE m.id = ${messageId} AND (m.sender_id = ${userId} OR TRUE) AND",
+    tests: ["http/matrix"],
+  },
 ];

@@ -100,4 +100,34 @@ export const files: readonly Mutant[] = [
     replace: "",
     tests: ["attacks/multipart"],
   },
+  {
+    name: "audio and video have a sandbox that runs scripts",
+    find: "sandbox allow-same-origin",
+    replace: "sandbox allow-same-origin allow-scripts",
+    tests: ["acceptance/files"],
+  },
+  {
+    name: "shared caches can store a file",
+    find: "? `private, max-age=${maxAge}`",
+    replace: "? `public, max-age=${maxAge}`",
+    tests: ["acceptance/files"],
+  },
+  {
+    name: "the console runs inline scripts",
+    find: "\"script-src 'self'\",",
+    replace: "\"script-src 'self' 'unsafe-inline'\",",
+    tests: ["console/serving"],
+  },
+  {
+    name: "other sites can frame the console",
+    find: "\"frame-ancestors 'none'\",",
+    replace: "",
+    tests: ["console/serving"],
+  },
+  {
+    name: "the type of a file is detected from any number of bytes",
+    find: "export const SNIFF_BYTES = 4096;",
+    replace: "export const SNIFF_BYTES = 65536;",
+    tests: ["attacks/media"],
+  },
 ];

@@ -68,4 +68,28 @@ export const groups: readonly Mutant[] = [
     replace: "WHERE ${isThis}`",
     tests: ["contract/group-invitations"],
   },
+  {
+    name: "groups: joining does not wait until all messages of blocked users are withheld",
+    find: "return looked.length < limit;",
+    replace: "return true;",
+    tests: ["contract/group-invitations"],
+  },
+  {
+    name: "groups: a new member gets messages that only a deleted user sees",
+    find: "OR EXISTS (SELECT 1 ${erasedMembers(sql`g.conversation_id`)})",
+    replace: "",
+    tests: ["contract/group-erasing"],
+  },
+  {
+    name: "groups: joining ignores a member who left meanwhile",
+    find: "if (group.mustErase || (group.mayWithhold",
+    replace: "if ((group.mayWithhold",
+    tests: ["contract/group-erasing"],
+  },
+  {
+    name: "groups: a replay shows a member to an admin who has left",
+    find: "if (replayed) await readBack(checkAdmin(core, caller, groupId));",
+    replace: "",
+    tests: ["acceptance/group-members"],
+  },
 ];

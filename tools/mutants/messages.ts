@@ -50,4 +50,10 @@ export const messages: readonly Mutant[] = [
     replace: "AND s.user_id <> found.sender_id AND ${none(BLOCK)} AND ${some(BLOCK)}`;",
     tests: ["contract/bulk"],
   },
+  {
+    name: "deleting a message of another user adds no audit entry",
+    find: 'yield* run(recordEntry(entry, "message.deleted", message.id));',
+    replace: "",
+    tests: ["http/messages"],
+  },
 ];

@@ -89,4 +89,16 @@ export const outside: readonly Mutant[] = [
       '=> Promise.resolve({ payload: JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()), protectedHeader: { typ: "JWT" } })',
     tests: ["http/jwt"],
   },
+  {
+    name: "a webhook can use http",
+    find: 'url.protocol === "https:" && mayBePublic(url.hostname)',
+    replace: "mayBePublic(url.hostname)",
+    tests: ["http/webhooks-ssrf"],
+  },
+  {
+    name: "a webhook can have a private address",
+    find: 'url.protocol === "https:" && mayBePublic(url.hostname)',
+    replace: 'url.protocol === "https:"',
+    tests: ["http/webhooks-ssrf"],
+  },
 ];

@@ -20,4 +20,16 @@ export const previews: readonly Mutant[] = [
     replace: "[prlimit,",
     tests: ["previews/walls"],
   },
+  {
+    name: "previews: all decoders run",
+    find: 'sharp.block({ operation: ["VipsForeignLoad"] });',
+    replace: "",
+    tests: ["previews/hostile"],
+  },
+  {
+    name: "previews: pictures of any number of pixels are decoded",
+    find: "limitInputPixels: maxPixels }",
+    replace: "limitInputPixels: false as const }",
+    tests: ["previews/hostile"],
+  },
 ];

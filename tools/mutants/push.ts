@@ -34,4 +34,10 @@ export const push: readonly Mutant[] = [
       "conversation_id, notify: true }; return withPayload(head, JSON.stringify({ ...JSON.parse(payload), text: message.text?.slice(0, 20) }));",
     tests: ["http/push"],
   },
+  {
+    name: "a push endpoint can have any address",
+    find: 'refuseAddress(core, "endpoint", endpoint);',
+    replace: "",
+    tests: ["http/webhooks-ssrf"],
+  },
 ];

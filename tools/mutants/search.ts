@@ -20,4 +20,10 @@ export const search: readonly Mutant[] = [
     replace: "if (id === userId && !(await findSeat(core.db, id, userId)))",
     tests: ["acceptance/search"],
   },
+  {
+    name: "search: messages of other conversations are found",
+    find: "|| row.conversation_id !== (conversationId ?? row.conversation_id)",
+    replace: "",
+    tests: ["http/search-pages"],
+  },
 ];

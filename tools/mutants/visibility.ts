@@ -111,4 +111,22 @@ export const visibility: readonly Mutant[] = [
     replace: "",
     tests: ["http/messages"],
   },
+  {
+    name: "a new user of an erased name sees messages of the same minute",
+    find: "const GRACE_MS = 60_000;",
+    replace: "const GRACE_MS = 0;",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "a read position from before the user joined is shown",
+    find: "contactRead !== null && contactRead > since_id ? contactRead : null",
+    replace: "contactRead || null",
+    tests: ["http/sharing-rules"],
+  },
+  {
+    name: "unblocking shows presence to a user who is not a contact",
+    find: "SELECT 1 FROM contacts c WHERE c.owner_id = ${ownerId} AND c.username_key = ${usernameKey})`; } /** Part of erasing",
+    replace: "SELECT 1 FROM users)`; } /** Part of erasing",
+    tests: ["http/sharing-rules"],
+  },
 ];

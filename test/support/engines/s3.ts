@@ -37,6 +37,7 @@ export async function startS3(): Promise<() => void> {
       stdio: ["ignore", "pipe", "pipe"],
     });
     for (const [, name, value] of lines.matchAll(/^(\w+)=(.*)$/gm)) process.env[PREFIX + name] = value;
+    process.env[`${PREFIX}IS_TEMPORARY`] = "true";
   } catch (error) {
     const said = String((error as { stderr?: string }).stderr ?? error).trim();
     process.env.PARLEY_TEST_S3_MISSING = `no S3 store can be started: ${said}`;
@@ -57,8 +58,8 @@ export function credentials(): Record<string, string> {
 let buckets = 0;
 
 /**
- * Returns a new bucket's settings. The bucket does not exist yet, and is removed after the test. Sets the credentials
- * of this process.
+ * Returns a new bucket's settings. The bucket does not exist yet, and is removed after the test, unless the store is
+ * removed with the run. Sets the credentials of this process.
  */
 export function testBucket(t: TestContext): S3Settings {
   Object.assign(process.env, credentials());
@@ -68,7 +69,7 @@ export function testBucket(t: TestContext): S3Settings {
     region: process.env.PARLEY_TEST_S3_REGION ?? "us-east-1",
     pathStyle: process.env.PARLEY_TEST_S3_PATH_STYLE === "true",
   };
-  t.after(() => removeBucket(settings));
+  if (process.env.PARLEY_TEST_S3_IS_TEMPORARY !== "true") t.after(() => removeBucket(settings));
   return settings;
 }
 

@@ -37,7 +37,7 @@ const STEPS: { calls: string; onLog?: boolean; stride: number }[] = [
   { calls: "fsync,fdatasync", onLog: true, stride: 3 },
   { calls: "?link,?linkat", stride: 1 },
   { calls: "?unlink,?unlinkat", stride: 1 },
-  { calls: "pwrite64", onLog: true, stride: 13 },
+  { calls: "pwrite64", onLog: true, stride: 29 },
 ];
 
 test("F1 kill -9 before each step of an upload, a message with a file, their changes and erasing", {

@@ -27,7 +27,7 @@ interface Case {
 }
 
 const CASES: Record<string, Case> = {
-  disk: { skip: noProc, sizeMib: scaled(400, 10 * 1024), maxGrowth: 100 * MIB, settings: () => ({}) },
+  disk: { skip: noProc, sizeMib: scaled(256, 10 * 1024), maxGrowth: 100 * MIB, settings: () => ({}) },
   S3: {
     skip: noProc || noS3,
     sizeMib: scaled(256, 10 * 1024),

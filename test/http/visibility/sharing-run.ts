@@ -14,7 +14,7 @@ import { checkRows, leftOver } from "./sharing-rows.ts";
 import { type Clock, World } from "./sharing-world.ts";
 
 /** Operations on each engine. */
-const WANTED = scaled(500, 10_000);
+const WANTED = scaled(250, 10_000);
 /** Few, so that groups are sometimes full. */
 const MAX_MEMBERS = 5;
 /** More than enough sequences; after the wanted number of operations, the others do nothing. */

@@ -5,6 +5,7 @@
 # If it already runs, start only prints the settings.
 set -euo pipefail
 USER_NAME=test USER_KEY=tester SECRET=testing REGION=us-east-1
+MODULES=$(cd "$(dirname "$0")/swift" && pwd)
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -66,10 +67,8 @@ account_autocreate = true
 [filter:slo]
 use = egg:swift#slo
 max_manifest_segments = 10000
-# The authentication requires the name of a cache. A missing cache costs nothing.
 [filter:cache]
-use = egg:swift#memcache
-memcache_servers = 127.0.0.1:1
+paste.filter_factory = run_cache:filter_factory
 [filter:s3api]
 use = egg:swift#s3api
 location = $REGION
@@ -84,7 +83,7 @@ X
 launch() {
   local name
   for name in account container object proxy; do
-    setsid "swift-$name-server" "$FOLDER/etc/$name.conf" verbose </dev/null >"$FOLDER/log/$name" 2>&1 &
+    PYTHONPATH="$MODULES" PYTHONDONTWRITEBYTECODE=1 setsid "swift-$name-server" "$FOLDER/etc/$name.conf" verbose </dev/null >"$FOLDER/log/$name" 2>&1 &
     echo $! >"$FOLDER/run/$name"
   done
 }

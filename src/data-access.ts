@@ -4,6 +4,7 @@ import type { DataAccess } from "./core/node/core.ts";
 import { refuseHalfMove } from "./core/upkeep/move.ts";
 import type { Database } from "./db/database.ts";
 import { openCurrentDatabase } from "./engines.ts";
+import { toHttpUrl } from "./util/addresses.ts";
 import { type Clock, systemClock } from "./util/clock.ts";
 import { openDataFolder } from "./util/data-folder.ts";
 import { createIds, type Random } from "./util/ids.ts";
@@ -24,10 +25,11 @@ export async function openDataAccess(config: Config): Promise<DataAccess> {
 }
 
 export function createDataAccess(
-  { limits }: Config,
+  { limits, publicUrl, host, port }: Config,
   db: Database,
   { clock = systemClock, random = systemRandom }: { clock?: Clock; random?: Random } = {},
   wakeEraser: () => void = () => {},
 ): DataAccess {
-  return { db, clock, random, newId: createIds(clock, random), wakeEraser, limits };
+  const origin = () => publicUrl ?? toHttpUrl(host, port);
+  return { db, clock, random, newId: createIds(clock, random), wakeEraser, limits, origin };
 }

@@ -9,8 +9,8 @@ import { List } from "./list.ts";
 import { Messages } from "./messages.ts";
 import { PushSubscriptions } from "./push-subscriptions.ts";
 import { Tokens } from "./tokens.ts";
-import { type CallOptions, type ParleyOptions, Transport } from "./transport.ts";
-import type { AuditEntry, AuditQuery, Me } from "./types.ts";
+import { type CallOptions, type ChangeOptions, type ParleyOptions, Transport } from "./transport.ts";
+import type { AuditEntry, AuditQuery, Me, ProfileChanges } from "./types.ts";
 import { Uploads } from "./uploads.ts";
 import { Users } from "./users.ts";
 import { Webhooks } from "./webhooks.ts";
@@ -59,6 +59,11 @@ export class Parley {
   /** Returns the caller, with their storage and limits. */
   me(options: CallOptions = {}): Promise<Me> {
     return this.#transport.call({ ...options, method: "GET", path: ["v1", "me"] });
+  }
+
+  /** Changes the caller's own profile; null clears a field. */
+  updateMe(changes: ProfileChanges, options: ChangeOptions = {}): Promise<Me> {
+    return this.#transport.call({ ...options, method: "PUT", path: ["v1", "me"], body: changes });
   }
 
   /** Returns the metrics of the server in the text format of Prometheus. Needs the scope `admin`. */

@@ -78,6 +78,7 @@ export interface components {
         username: string;
         display_name: string | null;
         avatar_url: string | null;
+        kind: "person" | "bot";
       } | null;
       text: string | null;
       /** A JSON object for your app. In a message of the system `user` (whom it was done to), `role` or `name`. */
@@ -100,6 +101,7 @@ export interface components {
           username: string;
           display_name: string | null;
           avatar_url: string | null;
+          kind: "person" | "bot";
         } | null;
         /** Only with `include=unscanned`: true if the server scans for viruses, but accepted this file without a scan. */
         unscanned?: boolean;
@@ -158,6 +160,7 @@ export interface components {
         username: string;
         display_name: string | null;
         avatar_url: string | null;
+        kind: "person" | "bot";
       } | null;
       /** Without those who are invited. */
       member_count: number;
@@ -179,6 +182,8 @@ export interface components {
       username: string | null;
       display_name: string | null;
       avatar_url: string | null;
+      /** Null of somebody who is invited, and after the user was erased. */
+      kind: "person" | "bot";
       role: "admin" | "member" | "invited";
       /** When the member joined, or was invited. */
       created_at: number;
@@ -207,6 +212,7 @@ export interface components {
         username: string;
         display_name: string | null;
         avatar_url: string | null;
+        kind: "person" | "bot";
       } | null;
       /** Only with `include=unscanned`: true if the server scans for viruses, but accepted this file without a scan. */
       unscanned?: boolean;
@@ -369,6 +375,9 @@ export interface components {
       phone_number: string | null;
       display_name: string | null;
       avatar_url: string | null;
+      kind: "person" | "bot";
+      /** A JSON object for your app, which only you and admins see. */
+      data: Record<string, unknown> | null;
       /** Notes to self: the conversation of uploads that name no other conversation. */
       conversation_id: string;
       /** Unix seconds, UTC. */
@@ -412,6 +421,9 @@ export interface components {
       phone_number: string | null;
       display_name: string | null;
       avatar_url: string | null;
+      kind: "person" | "bot";
+      /** A JSON object for your app, which only the user and admins see. */
+      data: Record<string, unknown> | null;
       /** Unix seconds, UTC. */
       created_at: number;
       storage: {
@@ -435,6 +447,9 @@ export interface components {
       phone_number: string | null;
       display_name: string | null;
       avatar_url: string | null;
+      kind: "person" | "bot";
+      /** A JSON object for your app, which only the user and admins see. */
+      data: Record<string, unknown> | null;
       /** Unix seconds, UTC. */
       created_at: number;
       storage: {
@@ -947,6 +962,18 @@ export interface operations {
       auth: string;
     };
   };
+  updateMe: {
+    body: {
+      /** A string of 1 to 100 characters without control characters, at least one of them visible. */
+      display_name?: string | null | undefined;
+      /** An http or https URL of at most 2048 characters. */
+      avatar_url?: string | null | undefined;
+      /** A string of 3 to 64 characters with at least 3 digits, without control characters. */
+      phone_number?: string | null | undefined;
+      /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__. */
+      data?: Record<string, unknown> | null | undefined;
+    };
+  };
   listUsers: {
     query: {
       /** A whole number from 1 to 100. */
@@ -971,6 +998,22 @@ export interface operations {
       display_name?: string | null | undefined;
       /** An http or https URL of at most 2048 characters. */
       avatar_url?: string | null | undefined;
+      /** "person" or "bot". */
+      kind?: "person" | "bot" | null | undefined;
+      /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__. */
+      data?: Record<string, unknown> | null | undefined;
+    };
+  };
+  updateUser: {
+    body: {
+      /** A string of 1 to 100 characters without control characters, at least one of them visible. */
+      display_name?: string | null | undefined;
+      /** An http or https URL of at most 2048 characters. */
+      avatar_url?: string | null | undefined;
+      /** A string of 3 to 64 characters with at least 3 digits, without control characters. */
+      phone_number?: string | null | undefined;
+      /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__. */
+      data?: Record<string, unknown> | null | undefined;
     };
   };
   listTokens: {
@@ -1009,7 +1052,7 @@ export interface operations {
       actor_id?: string | undefined;
       /** Returns what was done to this object. */
       object_id?: string | undefined;
-      /** One or more of attachment.created, attachment.renamed, attachment.deleted, attachment.downloaded, attachment.refused, attachment.withdrawn, contact.created, contact.renamed, contact.deleted, group.created, group.declined, group.joined, group.left, group.updated, member.invited, member.removed, member.updated, member.withdrawn, message.deleted, push_subscription.created, push_subscription.updated, push_subscription.deleted, token.created, token.revoked, user.created, user.deleted, webhook.created, webhook.updated, webhook.secret_rotated, webhook.disabled, webhook.deleted, separated by commas. */
+      /** One or more of attachment.created, attachment.renamed, attachment.deleted, attachment.downloaded, attachment.refused, attachment.withdrawn, contact.created, contact.renamed, contact.deleted, group.created, group.declined, group.joined, group.left, group.updated, member.invited, member.removed, member.updated, member.withdrawn, message.deleted, push_subscription.created, push_subscription.updated, push_subscription.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.secret_rotated, webhook.disabled, webhook.deleted, separated by commas. */
       actions?: string | undefined;
       /** Returns entries of this time (Unix seconds) or later. */
       created_from?: number | undefined;

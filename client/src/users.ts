@@ -1,6 +1,6 @@
 import { List } from "./list.ts";
 import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
-import type { User, UserFields, UserQuery, UserWithUnread } from "./types.ts";
+import type { ProfileChanges, User, UserFields, UserQuery, UserWithUnread } from "./types.ts";
 
 const PATH = ["v1", "users"];
 
@@ -24,6 +24,11 @@ export class Users {
   /** With the number of the user's unread conversations, for a badge. */
   retrieve(id: string, options: CallOptions = {}): Promise<UserWithUnread> {
     return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
+  }
+
+  /** Changes the profile; null clears a field. */
+  update(id: string, changes: ProfileChanges, options: ChangeOptions = {}): Promise<UserWithUnread> {
+    return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id], body: changes });
   }
 
   /** Erases the user, with contacts, tokens, webhooks and notes to self. */

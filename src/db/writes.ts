@@ -17,6 +17,7 @@ import { blockWrites } from "./queries/people/blocks.ts";
 import { contactKeyWrites } from "./queries/people/contact-keys.ts";
 import { contactWrites } from "./queries/people/contacts.ts";
 import { identityWrites } from "./queries/people/identities.ts";
+import { profileWrites } from "./queries/people/profiles.ts";
 import { tokenWrites } from "./queries/people/tokens.ts";
 import { userWrites } from "./queries/people/users.ts";
 import { auditWrites } from "./queries/record/audit-trail.ts";
@@ -62,6 +63,7 @@ const single = {
   ...identityWrites,
   ...tokenWrites,
   ...userWrites,
+  ...profileWrites,
   ...auditWrites,
   ...idempotencyWrites,
   ...searchWrites,

@@ -42,11 +42,20 @@ export interface Attachment {
   created_at: number;
 }
 
+/** A user as others see them. */
+export interface Shown {
+  id: string;
+  username: string;
+  display_name: string | null;
+  avatar_url: string | null;
+  kind: string;
+}
+
 export interface Message {
   id: string;
   conversation_id: string;
   type: string;
-  sender: { id: string; username: string; display_name: string | null; avatar_url: string | null } | null;
+  sender: Shown | null;
   text: string | null;
   data: Record<string, unknown> | null;
   attachments: Attachment[];
@@ -84,6 +93,7 @@ const CONTACT_KEYS = [
   "created_at",
 ];
 const ATTACHMENT_KEYS = ["id", "message_id", "filename", "file_url", "file_type", "file_size", "created_at"];
+export const SHOWN_KEYS = ["id", "username", "display_name", "avatar_url", "kind"];
 const MESSAGE_KEYS = [
   "id",
   "conversation_id",
@@ -255,8 +265,7 @@ function messageShape(value: unknown): Message {
   assert.deepEqual(Object.keys(body), MESSAGE_KEYS);
   assert.match(String(body.id), /^msg_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
   assert.match(String(body.conversation_id), /^cnv_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
-  if (body.sender !== null)
-    assert.deepEqual(Object.keys(object(body.sender)), ["id", "username", "display_name", "avatar_url"]);
+  if (body.sender !== null) assert.deepEqual(Object.keys(object(body.sender)), SHOWN_KEYS);
   if (body.text !== null) nonEmpty(body.text, "text");
   if (body.data !== null) object(body.data);
   for (const list of ["attachments", "mentions", "reactions"]) assert.ok(Array.isArray(body[list]), list);

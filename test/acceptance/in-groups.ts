@@ -1,16 +1,9 @@
 // Groups and members, and checks of what every answer with one must look like.
 import assert from "node:assert/strict";
-import { call, fresh, json, type Options, type Reply } from "./client.ts";
+import { call, fresh, json, type Options, type Reply, SHOWN_KEYS, type Shown } from "./client.ts";
 import { theirs } from "./two-users.ts";
 
 export const PATH = "/v1/groups";
-
-interface User {
-  id: string;
-  username: string;
-  display_name: string | null;
-  avatar_url: string | null;
-}
 
 export interface Group {
   id: string;
@@ -20,7 +13,7 @@ export interface Group {
   conversation_id: string | null;
   history: string;
   role: string;
-  invited_by: User | null;
+  invited_by: Shown | null;
   member_count: number;
   created_at: number;
 }
@@ -32,6 +25,7 @@ export interface Member {
   username: string | null;
   display_name: string | null;
   avatar_url: string | null;
+  kind: string | null;
   role: string;
   created_at: number;
 }
@@ -46,7 +40,7 @@ const GROUP_KEYS = [
   ...["member_count", "created_at"],
 ];
 const MEMBER_KEYS = [
-  ...["id", "group_id", "user_id", "username", "display_name", "avatar_url", "role", "created_at"],
+  ...["id", "group_id", "user_id", "username", "display_name", "avatar_url", "kind", "role", "created_at"],
 ];
 const ID = "[0-7][0-9a-hjkmnp-tv-z]{25}";
 
@@ -62,7 +56,7 @@ function toGroup(value: unknown): Group {
   assert.match(body.id, new RegExp(`^grp_${ID}$`));
   if (body.role === "invited") {
     assert.equal(body.conversation_id, null);
-    assert.deepEqual(Object.keys(body.invited_by!), ["id", "username", "display_name", "avatar_url"]);
+    assert.deepEqual(Object.keys(body.invited_by!), SHOWN_KEYS);
   } else {
     assert.match(String(body.conversation_id), new RegExp(`^cnv_${ID}$`));
     assert.equal(body.invited_by, null);

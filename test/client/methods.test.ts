@@ -330,6 +330,10 @@ onEachEngine("users, tokens, the audit trail and the caller are read and managed
   assert.deepEqual(await tokens.retrieve(shown.id), shown);
   assert.deepEqual((await tokens.list({ user_id: alan.id })).data, [shown]);
   const his = new Parley({ url: `${server.url}/`, token: async () => token });
+  const named = await users.update(alan.id, { display_name: "Alan T." }, { ifMatch: etagOf(alan) });
+  assert.deepEqual(named, { ...alan, display_name: "Alan T.", unread_conversations: 0 });
+  const updated = await his.updateMe({ display_name: null, data: { theme: "dark" } });
+  assert.deepEqual([updated.display_name, updated.data], [null, { theme: "dark" }]);
   const me = await his.me();
   assert.deepEqual([me.id, me.token_id, me.scopes], [alan.id, shown.id, ["contacts:read"]]);
   assert.equal((await failure(his.users.list())).code, "insufficient_scope");

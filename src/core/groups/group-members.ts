@@ -16,7 +16,8 @@ import { writeIdempotent } from "../record/idempotency.ts";
 import { choice, newUsername, type Parsed } from "../resource/fields.ts";
 import { type Page, type PageEnvelope, toMergedPage } from "../resource/page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
-import { described, id, oneOf, resource, type TypeOf, textOrNull, time } from "../resource/schema.ts";
+import { described, id, oneOf, orNull, resource, type TypeOf, textOrNull, time } from "../resource/schema.ts";
+import { toAvatarUrl, userKind } from "../resource/senders.ts";
 
 export const memberResource = resource("Member", {
   id: id("mem"),
@@ -28,6 +29,7 @@ export const memberResource = resource("Member", {
   ),
   display_name: textOrNull,
   avatar_url: textOrNull,
+  kind: described(orNull(userKind), "Null of somebody who is invited, and after the user was erased."),
   role: oneOf("admin", "member", "invited"),
   created_at: described(time, "When the member joined, or was invited."),
 });
@@ -38,22 +40,23 @@ export const invitationFields = { username: newUsername };
 /** The fields of a member that admins can change. */
 export const memberChanges = { role: choice("admin", "member") };
 
-function toJson(row: MemberRow): string {
+function toJson(core: DataAccess, row: MemberRow): string {
   const member: TypeOf<typeof memberResource> = {
     id: row.id,
     group_id: row.group_id,
     user_id: row.user_id,
     username: row.username,
     display_name: row.display_name,
-    avatar_url: row.avatar_url,
+    avatar_url: row.user_id === null ? null : toAvatarUrl(core, { ...row, id: row.user_id }),
+    kind: row.kind,
     role: row.role,
     created_at: toSeconds(row.created_at),
   };
   return JSON.stringify(member);
 }
 
-function toVersioned(row: MemberRow): Versioned {
-  return versioned(toJson(row), MEMBER_VERSIONS[row.role]);
+function toVersioned(core: DataAccess, row: MemberRow): Versioned {
+  return versioned(toJson(core, row), MEMBER_VERSIONS[row.role]);
 }
 
 /** Returns the JSON text of a member who has joined; undefined if the member has left. */
@@ -63,7 +66,7 @@ export async function renderMember(
   memberId: string,
 ): Promise<string | undefined> {
   const row = await findMember(core.db, groupId, memberId);
-  return row && row.role !== "invited" ? toJson(row) : undefined;
+  return row && row.role !== "invited" ? toJson(core, row) : undefined;
 }
 
 /** Returns one page of the members, for an admin including invited names. Throws `group_not_found`. */
@@ -77,7 +80,12 @@ export async function listMembers(
   if (!seat) throw new ParleyError("group_not_found");
   const rows = await listMemberRows(core.db, groupId, page);
   if (seat.role === "admin") rows.push(...(await listInvitedRows(core.db, groupId, page)));
-  return toMergedPage(page, rows, ({ id }) => id, toJson);
+  return toMergedPage(
+    page,
+    rows,
+    ({ id }) => id,
+    (row) => toJson(core, row),
+  );
 }
 
 /** Throws `group_not_found` or `not_admin` if the caller has left the group since the first request, or is no longer an admin. */
@@ -90,7 +98,7 @@ async function checkAdmin(core: DataAccess, caller: Caller, groupId: string): Pr
 async function readMember(core: DataAccess, groupId: string, memberId: string): Promise<Versioned> {
   const row = await findMember(core.db, groupId, memberId);
   if (!row) throw new ParleyError("member_not_found");
-  return toVersioned(row);
+  return toVersioned(core, row);
 }
 
 /** Throws `group_not_found` and `member_not_found`, the latter also for an invitation if the caller is not an admin. */
@@ -104,7 +112,7 @@ export async function getMember(
   if (!seat) throw new ParleyError("group_not_found");
   const row = await findMember(core.db, groupId, memberId);
   if (!row || (row.role === "invited" && seat.role !== "admin")) throw new ParleyError("member_not_found");
-  return toVersioned(row);
+  return toVersioned(core, row);
 }
 
 /**

@@ -31,7 +31,7 @@ import {
   textOrNull,
   time,
 } from "../resource/schema.ts";
-import { shownUser } from "../resource/senders.ts";
+import { shownUser, toShownUser } from "../resource/senders.ts";
 import { ROWS_PER_TURN, type Turns } from "../resource/turns.ts";
 
 export const groupResource = resource("Group", {
@@ -102,10 +102,11 @@ async function findInvited(core: DataAccess, invitations: readonly SeenInvitatio
   const inviters = await findSenders(core.db, [...new Set(invitations.map(({ inviter_id }) => inviter_id))]);
   return rows.map((row) => {
     const invitation = invitations.find(({ group_id }) => group_id === row.id)!;
+    const inviter = inviters.find(({ id }) => id === invitation.inviter_id);
     return {
       row,
       role: "invited",
-      invitedBy: inviters.find(({ id }) => id === invitation.inviter_id) ?? null,
+      invitedBy: inviter ? toShownUser(core, inviter) : null,
     };
   });
 }

@@ -28,7 +28,7 @@ import {
   textOrNull,
   time,
 } from "../resource/schema.ts";
-import { findShownUsers, shownUser } from "../resource/senders.ts";
+import { findShownUsers, shownUser, toShownUser } from "../resource/senders.ts";
 import { countMessage } from "./message-rate.ts";
 import { reactionsByMessage, reactionsSchema } from "./reactions.ts";
 
@@ -181,7 +181,7 @@ export function renderSent(core: Core, sent: SentMessage, input: SendMessage): V
     edited_at: null,
   };
   const files = input.files.map((file) => linked(core, toNewAttachment(file, sent.id), input.senderId));
-  return versioned(toMessage(row, JSON.stringify(sent.sender), input.mentions, files), 1);
+  return versioned(toMessage(row, JSON.stringify(toShownUser(core, sent.sender)), input.mentions, files), 1);
 }
 
 /** Additions to the files of a message that a read can select. */

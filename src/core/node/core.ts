@@ -28,6 +28,8 @@ export interface DataAccess {
   /** Called after a commit that left rows or files to erase. */
   wakeEraser: () => void;
   limits: Limits;
+  /** The public base URL without a trailing slash; on a server known once it listens. */
+  origin: () => string;
 }
 
 /** The issuer whose JWTs are accepted. */
@@ -70,6 +72,4 @@ export interface Core extends DataAccess {
   downloadLog: DownloadLog;
   /** Attachments found damaged since the start. */
   damaged: Set<string>;
-  /** The public base URL without a trailing slash; known once the server listens. */
-  origin: () => string;
 }

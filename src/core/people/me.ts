@@ -5,7 +5,10 @@ import { toSeconds } from "../../util/clock.ts";
 import { countUnreadConversations } from "../messages/conversations.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
+import type { Parsed } from "../resource/fields.ts";
+import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
 import {
+  anyObject,
   bytes,
   count,
   described,
@@ -20,6 +23,8 @@ import {
   textOrNull,
   time,
 } from "../resource/schema.ts";
+import { toAvatarUrl, userKind } from "../resource/senders.ts";
+import { type profileFields, updateProfile } from "./profiles.ts";
 import { storageUse, toStorage } from "./users.ts";
 
 /** The caller's own account. `limits` has those that a client can reach. */
@@ -29,6 +34,8 @@ export const meResource = resource("Me", {
   phone_number: textOrNull,
   display_name: textOrNull,
   avatar_url: textOrNull,
+  kind: userKind,
+  data: described(orNull(anyObject), "A JSON object for your app, which only you and admins see."),
   conversation_id: described(
     id("cnv"),
     "Notes to self: the conversation of uploads that name no other conversation.",
@@ -70,17 +77,19 @@ export const meResource = resource("Me", {
 });
 type Me = TypeOf<typeof meResource>;
 
-export async function getMe(core: Core, caller: Caller): Promise<Me> {
+/** Gets the caller's own account. Throws `invalid_token` if the user was deleted after the token was checked. */
+export async function getMe(core: Core, caller: Caller): Promise<Versioned> {
   const { limits } = core;
   const user = await findUserById(core.db, caller.userId);
-  // The user was deleted after the token was checked.
   if (!user) throw new ParleyError("invalid_token");
-  return {
+  const me: Me = {
     id: user.id,
     username: user.username,
     phone_number: user.phone_number,
     display_name: user.display_name,
-    avatar_url: user.avatar_url,
+    avatar_url: toAvatarUrl(core, user),
+    kind: user.kind,
+    data: user.data === null ? null : JSON.parse(user.data),
     conversation_id: user.conversation_id,
     created_at: toSeconds(user.created_at),
     token_id: caller.tokenId,
@@ -99,4 +108,16 @@ export async function getMe(core: Core, caller: Caller): Promise<Me> {
       message_limit: core.messageRate ? limits.messagesPerMinute : null,
     },
   };
+  return versioned(JSON.stringify(me), user.version);
+}
+
+/** Changes the caller's own profile. Throws `precondition_failed`, and what `getMe` throws. */
+export async function updateMe(
+  core: Core,
+  caller: Caller,
+  changes: Parsed<typeof profileFields>,
+  expected: Expected,
+): Promise<Versioned> {
+  await updateProfile(core, caller, caller.userId, changes, expected);
+  return readBack(getMe(core, caller));
 }

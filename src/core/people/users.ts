@@ -1,3 +1,4 @@
+import { addSetFields } from "../../db/queries/people/profiles.ts";
 import {
   allUsers as allUserRows,
   type CreateUser,
@@ -19,8 +20,10 @@ import { newEntry } from "../record/audit-trail.ts";
 import { writeIdempotent } from "../record/idempotency.ts";
 import {
   avatarUrl,
+  choice,
   describedField,
   displayName,
+  jsonObject,
   nameWords,
   newUsername,
   nullable,
@@ -31,8 +34,9 @@ import {
 } from "../resource/fields.ts";
 import { searchNames } from "../resource/name-search.ts";
 import { OLDEST, type Page, type PageEnvelope, toPage } from "../resource/page.ts";
-import { type Versioned, versioned } from "../resource/resource.ts";
+import { checkVersion, type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
 import {
+  anyObject,
   bytes,
   count,
   described,
@@ -46,7 +50,9 @@ import {
   textOrNull,
   time,
 } from "../resource/schema.ts";
+import { toAvatarUrl, userKind } from "../resource/senders.ts";
 import type { Turns } from "../resource/turns.ts";
+import { type profileFields, updateProfile } from "./profiles.ts";
 import { makeToken, revokeTokensOf, SCOPES } from "./tokens.ts";
 
 export const storageUse = object({
@@ -60,6 +66,8 @@ const userMembers = {
   phone_number: textOrNull,
   display_name: textOrNull,
   avatar_url: textOrNull,
+  kind: userKind,
+  data: described(orNull(anyObject), "A JSON object for your app, which only the user and admins see."),
   created_at: time,
   storage: storageUse,
   last_active_at: described(orNull(time), "The user's last request; null if there was none."),
@@ -78,6 +86,8 @@ export const userFields = {
   phone_number: optional(nullable(phoneNumber)),
   display_name: optional(displayName),
   avatar_url: optional(avatarUrl),
+  kind: optional(choice("person", "bot")),
+  data: optional(jsonObject),
 };
 type UserFields = Parsed<typeof userFields>;
 
@@ -102,17 +112,20 @@ export async function createUser(
   const row = newUser(core, caller, fields);
   const asked = ["createUser", fields];
   const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "createUser", row);
-  return {
+  const user = toUser(core, {
     id: result.id,
     username: row.username,
     phone_number: row.phoneNumber,
     display_name: row.displayName,
     avatar_url: row.avatarUrl,
-    created_at: toSeconds(result.createdAt),
-    storage: toStorage(core, 0),
-    last_active_at: null,
-    replayed,
-  };
+    avatar_id: null,
+    kind: row.kind,
+    data: row.data,
+    created_at: result.createdAt,
+    used: 0,
+    seen_at: null,
+  });
+  return { ...user, replayed };
 }
 
 /** A page of one user, if there are any. */
@@ -141,19 +154,32 @@ export async function getUserByName(core: DataAccess, username: string): Promise
 }
 
 /** Throws `user_not_found`. */
-export async function getUser(core: DataAccess, id: string): Promise<User> {
+async function readUser(core: DataAccess, id: string): Promise<DetailedUserRow> {
   const row = await findDetailedUser(core.db, id);
   if (!row) throw new ParleyError("user_not_found");
-  return toUser(core, row);
+  return row;
 }
 
 /** Gets a user with the number of conversations with unread messages. Throws `user_not_found`. */
 export async function getUserWithUnread(core: DataAccess, id: string): Promise<Versioned> {
+  const row = await readUser(core, id);
   const user: TypeOf<typeof userWithUnreadResource> = {
-    ...(await getUser(core, id)),
+    ...toUser(core, row),
     unread_conversations: await countUnreadConversations(core, id),
   };
-  return versioned(JSON.stringify(user), 1);
+  return versioned(JSON.stringify(user), row.version);
+}
+
+/** Changes the profile of a user. Throws `user_not_found` and `precondition_failed`. */
+export async function updateUser(
+  core: DataAccess,
+  caller: Caller,
+  id: string,
+  changes: Parsed<typeof profileFields>,
+  expected: Expected,
+): Promise<Versioned> {
+  await updateProfile(core, caller, id, changes, expected);
+  return readBack(getUserWithUnread(core, id));
 }
 
 /** Returns one page of the users that match the filters. */
@@ -182,8 +208,14 @@ export async function listUsers(
   return toPage(request, rows, (row) => JSON.stringify(toUser(core, row)), { end });
 }
 
-/** Deletes the user and everything that belongs to them. Throws `user_not_found`. */
-export async function deleteUser(core: DataAccess, caller: Caller | null, id: string): Promise<void> {
+/** Deletes the user and everything that belongs to them. Throws `user_not_found` and `precondition_failed`. */
+export async function deleteUser(
+  core: DataAccess,
+  caller: Caller | null,
+  id: string,
+  expected: Expected = null,
+): Promise<void> {
+  checkVersion(expected, (await readUser(core, id)).version);
   // Revoke tokens first: requests that continue to write as the user would repeatedly conflict with the longer erasing.
   await revokeTokensOf(core, caller, id);
   await core.db.write("deleteIdentities", { userId: id });
@@ -194,13 +226,15 @@ export async function deleteUser(core: DataAccess, caller: Caller | null, id: st
   core.wakeEraser();
 }
 
-function toUser(core: DataAccess, row: DetailedUserRow): User {
+function toUser(core: DataAccess, row: Omit<DetailedUserRow, "conversation_id" | "version">): User {
   return {
     id: row.id,
     username: row.username,
     phone_number: row.phone_number,
     display_name: row.display_name,
-    avatar_url: row.avatar_url,
+    avatar_url: toAvatarUrl(core, row),
+    kind: row.kind,
+    data: row.data === null ? null : JSON.parse(row.data),
     created_at: toSeconds(row.created_at),
     storage: toStorage(core, row.used),
     last_active_at: row.seen_at === null ? null : toSeconds(row.seen_at),
@@ -221,6 +255,9 @@ export function newUser(core: DataAccess, caller: Caller | null, fields: UserFie
     phoneNumber: fields.phone_number ?? null,
     displayName: fields.display_name ?? null,
     avatarUrl: fields.avatar_url ?? null,
+    kind: fields.kind ?? "person",
+    data: fields.data ?? null,
+    setFields: addSetFields("", fields),
     conversationId: core.newId("cnv"),
     createdAt: core.clock(),
     entry: newEntry(core, caller),

@@ -189,6 +189,15 @@ export const displayName = nullable(
   ),
 );
 
+/** The display name of a user, who may have a longer one from before. */
+export const profileName = nullable(
+  textField(
+    "a string of 1 to 100 characters without control characters, at least one of them visible",
+    { minLength: 1, maxLength: 100 },
+    (value) => (within(value, 1, 100) && isVisible(value) ? value : undefined),
+  ),
+);
+
 export const avatarUrl = nullable(
   textField("an http or https URL of at most 2048 characters", { format: "iri", maxLength: 2048 }, (value) =>
     within(value, 1, 2048) && !/\s/.test(value) && /^https?:$/i.test(URL.parse(value)?.protocol ?? "")

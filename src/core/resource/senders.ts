@@ -1,6 +1,8 @@
-import { findSenders } from "../../db/queries/people/users.ts";
+import { findSenders, type SenderRow } from "../../db/queries/people/users.ts";
 import type { DataAccess } from "../node/core.ts";
-import { id, object, text, textOrNull } from "./schema.ts";
+import { id, object, oneOf, type TypeOf, text, textOrNull } from "./schema.ts";
+
+export const userKind = oneOf("person", "bot");
 
 /** A user as others see them. */
 export const shownUser = object({
@@ -8,12 +10,32 @@ export const shownUser = object({
   username: text,
   display_name: textOrNull,
   avatar_url: textOrNull,
+  kind: userKind,
 });
+
+/** Returns a user as others see them. */
+export function toShownUser(core: DataAccess, row: SenderRow): TypeOf<typeof shownUser> {
+  const { id, username, display_name, kind } = row;
+  return { id, username, display_name, avatar_url: toAvatarUrl(core, row), kind };
+}
+
+/** Returns the address of a user's picture: of the one that is stored here, if there is one. */
+export function toAvatarUrl(
+  core: DataAccess,
+  { id, avatar_id, avatar_url }: Pick<SenderRow, "id" | "avatar_id" | "avatar_url">,
+): string | null {
+  return avatar_id === null ? avatar_url : `${toPicturesUrl(core, id)}${avatar_id}`;
+}
+
+/** Returns the address of a user's stored pictures, to which the id of one is added. */
+export function toPicturesUrl({ origin }: DataAccess, userId: string): string {
+  return `${origin()}/v1/avatars/${userId}/`;
+}
 
 /** Returns the JSON texts of the users, by id, without those who were erased. */
 export async function findShownUsers(core: DataAccess, ids: Iterable<string>): Promise<Map<string, string>> {
   const distinct = [...new Set(ids)];
   if (distinct.length === 0) return new Map();
   const users = await findSenders(core.db, distinct);
-  return new Map(users.map((user) => [user.id, JSON.stringify(user)]));
+  return new Map(users.map((user) => [user.id, JSON.stringify(toShownUser(core, user))]));
 }

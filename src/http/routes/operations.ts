@@ -9,7 +9,7 @@ import { conversationOperations } from "./messages/conversations.ts";
 import { messageOperations } from "./messages/messages.ts";
 import { blockOperations } from "./people/blocks.ts";
 import { contactOperations } from "./people/contacts.ts";
-import { meOperation } from "./people/me.ts";
+import { meOperations } from "./people/me.ts";
 import { tokenOperations } from "./people/tokens.ts";
 import { userOperations } from "./people/users.ts";
 import { auditOperation } from "./record/audit.ts";
@@ -74,7 +74,7 @@ export const groups: readonly Group[] = [
     description: "Devices that Parley alerts of new messages.",
     operations: pushSubscriptionOperations,
   },
-  { tag: "me", description: "The caller.", operations: [meOperation] },
+  { tag: "me", description: "The caller.", operations: meOperations },
   { tag: "users", description: "The users of the service, for your back end.", operations: userOperations },
   { tag: "tokens", description: "The access tokens of users.", operations: tokenOperations },
   { tag: "audit", description: "Who did what, and when.", operations: [auditOperation] },

@@ -60,7 +60,8 @@ async function expectRead<R>(ask: (db: Reader) => Promise<R[] | R | undefined>, 
 const PAGE = { cursor: NEWEST, newer: false, limit: 5 };
 const USER = {
   ...({ id: true, username: true, phone_number: true, display_name: true, avatar_url: true } as const),
-  ...({ conversation_id: true, created_at: true } as const),
+  ...({ avatar_id: true, kind: true, data: true } as const),
+  ...({ conversation_id: true, created_at: true, version: true } as const),
 };
 const DETAILED_USER = { ...USER, ...({ used: true, seen_at: true } as const) };
 const TOKEN = {
@@ -118,7 +119,8 @@ const GROUP = {
 const SEAT = { group_id: true, user_id: true, member_id: true, conversation_id: true, role: true } as const;
 const MEMBER = {
   ...({ id: true, group_id: true, user_id: true, username: true } as const),
-  ...({ display_name: true, avatar_url: true, role: true, created_at: true } as const),
+  ...({ display_name: true, avatar_url: true, avatar_id: true, kind: true } as const),
+  ...({ role: true, created_at: true } as const),
 };
 const INVITATION = { group_id: true, member_id: true, inviter_id: true, created_at: true } as const;
 const BEHIND = {

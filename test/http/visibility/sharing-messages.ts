@@ -233,7 +233,7 @@ export function checkMessage(world: World, user: User, message: Message, shown: 
     conversation_id: message.conversation.id,
     type: message.type,
     sender: isKnown(sender)
-      ? { id: sender.id, username: sender.name, display_name: null, avatar_url: null }
+      ? { id: sender.id, username: sender.name, display_name: null, avatar_url: null, kind: "person" }
       : null,
     text: message.text,
     data: systemData(world, message),

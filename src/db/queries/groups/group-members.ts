@@ -2,6 +2,7 @@ import { type Page, pageClause } from "../../page.ts";
 import { list, padded, type Reader, type Statement, sql } from "../../sql.ts";
 import { batch, get, type Write, write } from "../../write.ts";
 import { invite, type NewInvitation, withdraw } from "../people/invitations.ts";
+import type { UserKind } from "../people/users.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { leave } from "./group-leaving.ts";
 import { type ChangeMember, findExpectedSeat } from "./group-roles.ts";
@@ -17,16 +18,19 @@ export interface MemberRow {
   username: string | null;
   display_name: string | null;
   avatar_url: string | null;
+  avatar_id: string | null;
+  /** Null for an invited name, and after the user was erased. */
+  kind: UserKind | null;
   role: Role | "invited";
   /** Milliseconds. */
   created_at: number;
 }
 
-const JOINED = sql`SELECT s.member_id AS id, s.group_id, s.user_id, u.username, u.display_name, u.avatar_url, s.role,
-    s.joined_at AS created_at
+const JOINED = sql`SELECT s.member_id AS id, s.group_id, s.user_id, u.username, u.display_name, u.avatar_url, u.avatar_id, u.kind,
+    s.role, s.joined_at AS created_at
   FROM members s LEFT JOIN users u ON u.id = s.user_id`;
 const INVITED = sql`SELECT i.member_id AS id, i.group_id, NULL AS user_id, i.username, NULL AS display_name,
-    NULL AS avatar_url, 'invited' AS role, i.created_at
+    NULL AS avatar_url, NULL AS avatar_id, NULL AS kind, 'invited' AS role, i.created_at
   FROM invitations i`;
 /** Holds for the first inviter's invitation of a name. */
 const IS_FIRST = sql`NOT EXISTS (SELECT 1 FROM invitations f WHERE f.group_id = i.group_id AND f.member_id = i.member_id

@@ -84,8 +84,8 @@ export const createMessage = write(
       statements = [];
     }
     yield* batch(statements);
-    const { username, display_name, avatar_url } = seat;
-    const sender = { id: senderId, username, display_name, avatar_url };
+    const { username, display_name, avatar_url, avatar_id, kind } = seat;
+    const sender = { id: senderId, username, display_name, avatar_url, avatar_id, kind };
     return { id, conversation_id: conversationId, sender };
   },
 );
@@ -93,7 +93,7 @@ export const createMessage = write(
 function* findSenderSeat({ conversationId, senderId }: SendMessage): Write<SenderSeat> {
   // A deleted user stays a member until these rows are erased.
   const seat = yield* get<SenderSeat>(
-    sql`SELECT m.conversation_id, u.username, u.display_name, u.avatar_url, u.username_key,
+    sql`SELECT m.conversation_id, u.username, u.display_name, u.avatar_url, u.avatar_id, u.kind, u.username_key,
         (SELECT c.last_id FROM conversations c WHERE c.id = m.conversation_id) AS last_id
       FROM members m JOIN users u ON u.id = m.user_id
       WHERE m.conversation_id = ${conversationId ?? sql`u.conversation_id`} AND m.user_id = ${senderId}`,

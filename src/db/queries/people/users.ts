@@ -6,15 +6,30 @@ import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { createConversation, positionOf } from "../visibility/seats.ts";
 import { type CreateToken, createToken } from "./tokens.ts";
 
-export interface UserRow {
-  id: string;
-  username: string;
+export type UserKind = "person" | "bot";
+
+export interface UserRow extends SenderRow {
   phone_number: string | null;
-  display_name: string | null;
-  avatar_url: string | null;
+  /** JSON text of an object for the app; null if there is none. */
+  data: string | null;
   conversation_id: string;
   created_at: number;
+  version: number;
 }
+
+/** A user as other users see them. */
+export interface SenderRow {
+  id: string;
+  username: string;
+  display_name: string | null;
+  /** Not shown while `avatar_id` is set. */
+  avatar_url: string | null;
+  /** The id of the picture stored here; null if there is none. */
+  avatar_id: string | null;
+  kind: UserKind;
+}
+
+const SENDER = sql`id, username, display_name, avatar_url, avatar_id, kind`;
 
 /** A user as administrators see them. */
 export interface DetailedUserRow extends UserRow {
@@ -24,7 +39,7 @@ export interface DetailedUserRow extends UserRow {
   seen_at: number | null;
 }
 
-const COLUMNS = sql`id, username, phone_number, display_name, avatar_url, conversation_id, created_at`;
+const COLUMNS = sql`${SENDER}, phone_number, data, conversation_id, created_at, version`;
 const DETAILS = sql`${COLUMNS}, COALESCE((SELECT s.used FROM storage s WHERE s.user_id = users.id), 0) AS used,
   (SELECT a.seen_at FROM activity a WHERE a.user_id = users.id) AS seen_at`;
 
@@ -49,19 +64,9 @@ export function allUsers(db: Reader): Promise<DetailedUserRow[]> {
   return db.all<DetailedUserRow>(sql`SELECT ${DETAILS} FROM users ORDER BY id DESC`);
 }
 
-/** A sender as other users see them. */
-export interface SenderRow {
-  id: string;
-  username: string;
-  display_name: string | null;
-  avatar_url: string | null;
-}
-
 /** Returns those of the users who are not erased. */
 export function findSenders(db: Reader, ids: readonly string[]): Promise<SenderRow[]> {
-  return db.all(
-    sql<SenderRow>`SELECT id, username, display_name, avatar_url FROM users WHERE id IN (${list(ids)})`,
-  );
+  return db.all(sql<SenderRow>`SELECT ${SENDER} FROM users WHERE id IN (${list(ids)})`);
 }
 
 /** All users, or the one with this username. */
@@ -105,6 +110,11 @@ export interface CreateUser {
   phoneNumber: string | null;
   displayName: string | null;
   avatarUrl: string | null;
+  /** JSON text. */
+  data: string | null;
+  kind: UserKind;
+  /** Profile fields that claims of a JWT leave alone, separated by spaces. */
+  setFields: string;
   /** The user's own conversation: notes to self. */
   conversationId: string;
   createdAt: number;
@@ -121,9 +131,10 @@ export interface Made {
 export function* createUser(input: CreateUser): Write<Made> {
   const created = yield* get(
     sql`INSERT INTO users
-        (id, username, username_key, phone_number, display_name, avatar_url, conversation_id, created_at)
+        (id, username, username_key, phone_number, display_name, avatar_url, data, kind, set_fields,
+          conversation_id, created_at)
       VALUES (${input.id}, ${input.username}, ${input.usernameKey}, ${input.phoneNumber}, ${input.displayName},
-        ${input.avatarUrl}, ${input.conversationId}, ${input.createdAt})
+        ${input.avatarUrl}, ${input.data}, ${input.kind}, ${input.setFields}, ${input.conversationId}, ${input.createdAt})
       ON CONFLICT (username_key) DO NOTHING RETURNING id`,
   );
   if (!created) {

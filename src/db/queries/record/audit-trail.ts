@@ -42,6 +42,7 @@ export const ACTIONS = [
   "token.revoked",
   "user.created",
   "user.deleted",
+  "user.updated",
   "webhook.created",
   "webhook.updated",
   "webhook.secret_rotated",

@@ -1,16 +1,17 @@
+import { profileFields } from "../../../core/people/profiles.ts";
 import {
   createUser,
   deleteUser,
-  getUser,
   getUserWithUnread,
   listUsers,
+  updateUser,
   userFields,
   userFilters,
   userResource,
   userWithUnreadResource,
 } from "../../../core/people/users.ts";
 import { pageFields } from "../../../core/resource/page.ts";
-import { expectOnlyVersion, markReplay, unchanging } from "../../protocol/conditions.ts";
+import { expectedVersions, markReplay, unchanging } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
 
@@ -56,6 +57,19 @@ export const userOperations: readonly Operation[] = [
     handle: ({ core, id }) => getUserWithUnread(core, id),
   }),
   operation({
+    name: "updateUser",
+    method: "PUT",
+    path: "/v1/users/:id",
+    id,
+    scope: "admin",
+    summary: "Update a user's profile",
+    body: profileFields,
+    answer: { status: 200, resource: userWithUnreadResource, versioned: true },
+    errors: ["user_not_found", "precondition_failed"],
+    handle: ({ core, caller, id, body, request }) =>
+      updateUser(core, caller, id, body, expectedVersions(request)),
+  }),
+  operation({
     name: "deleteUser",
     method: "DELETE",
     path: "/v1/users/:id",
@@ -64,10 +78,6 @@ export const userOperations: readonly Operation[] = [
     summary: "Delete a user and their data",
     answer: { status: 204 },
     errors: ["user_not_found", "precondition_failed"],
-    async handle({ core, caller, id, request }) {
-      await getUser(core, id);
-      expectOnlyVersion(request);
-      await deleteUser(core, caller, id);
-    },
+    handle: ({ core, caller, id, request }) => deleteUser(core, caller, id, expectedVersions(request)),
   }),
 ];

@@ -60,8 +60,8 @@ function storeMessages(
 ): Statement<Found> {
   return sql`WITH input AS (SELECT * FROM json_to_recordset(${rows}) AS rows (${INPUT}${fileInput})),
     found AS MATERIALIZED (
-      SELECT input.*, ${TARGET} AS conversation_id, u.username, u.username_key, u.display_name, u.avatar_url,
-        CASE WHEN input.text IS NOT NULL OR input.data IS NOT NULL THEN nextval('message_bodies_id_seq') END AS new_body_id
+      SELECT input.*, ${TARGET} AS conversation_id, u.username, u.username_key, u.display_name, u.avatar_url, u.avatar_id,
+        u.kind,        CASE WHEN input.text IS NOT NULL OR input.data IS NOT NULL THEN nextval('message_bodies_id_seq') END AS new_body_id
       FROM input CROSS JOIN users u WHERE ${IS_USUAL}),
     new_bodies AS (INSERT INTO message_bodies (id, text, data)
       SELECT new_body_id, text, data FROM found WHERE new_body_id IS NOT NULL),
@@ -82,7 +82,7 @@ function storeMessages(
       SELECT DISTINCT ON (sender_id, conversation_id) sender_id, conversation_id, id FROM found
       ORDER BY sender_id, conversation_id, id DESC ${MARK_READ}),
     ${more}
-    SELECT n, conversation_id, username, display_name, avatar_url FROM found`;
+    SELECT n, conversation_id, username, display_name, avatar_url, avatar_id, kind FROM found`;
 }
 
 /** Withholds successive messages as one run. `seen` counts the earlier messages of the conversation that the member sees. */
@@ -145,10 +145,10 @@ export function createMessage(message: SendMessage): BulkRow | undefined {
     created_at: timeOfId(newId),
     now,
   };
-  const toResult = ({ conversation_id, username, display_name, avatar_url }: Found): SentMessage => ({
+  const toResult = ({ n: _, conversation_id, ...sender }: Found): SentMessage => ({
     id: newId,
     conversation_id,
-    sender: { id: senderId, username, display_name, avatar_url },
+    sender: { id: senderId, ...sender },
   });
   const conversation = conversationId ?? senderId;
   const [file] = files;

@@ -9,6 +9,11 @@ ALTER TABLE users
   ADD COLUMN set_fields TEXT COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN version BIGINT NOT NULL DEFAULT 1;
 
+-- Until now only admins have set profiles.
+UPDATE users SET set_fields = TRIM(CASE WHEN display_name IS NULL THEN '' ELSE 'display_name ' END
+  || CASE WHEN avatar_url IS NULL THEN '' ELSE 'avatar_url ' END
+  || CASE WHEN phone_number IS NULL THEN '' ELSE 'phone_number' END);
+
 CREATE TABLE avatars (
   user_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
   id TEXT COLLATE "C" NOT NULL,

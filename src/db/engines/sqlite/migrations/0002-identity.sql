@@ -8,6 +8,11 @@ ALTER TABLE users ADD COLUMN avatar_id TEXT; -- of the picture stored here, whic
 ALTER TABLE users ADD COLUMN set_fields TEXT NOT NULL DEFAULT ''; -- set by the user or an admin: claims leave them alone
 ALTER TABLE users ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
 
+-- Until now only admins have set profiles.
+UPDATE users SET set_fields = TRIM(CASE WHEN display_name IS NULL THEN '' ELSE 'display_name ' END
+  || CASE WHEN avatar_url IS NULL THEN '' ELSE 'avatar_url ' END
+  || CASE WHEN phone_number IS NULL THEN '' ELSE 'phone_number' END);
+
 -- The stored picture of each user.
 CREATE TABLE avatars (
   user_id TEXT NOT NULL PRIMARY KEY,

@@ -1,0 +1,86 @@
+import { ParleyError } from "../../../errors.ts";
+import { type Statement, sql } from "../../sql.ts";
+import { checkVersion, type Expected } from "../../version.ts";
+import { batch, get, type Write } from "../../write.ts";
+import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
+
+/** The parts of a user that the user and admins can change. */
+export interface Profile {
+  display_name: string | null;
+  avatar_url: string | null;
+  phone_number: string | null;
+  /** JSON text. */
+  data: string | null;
+}
+/** Undefined leaves a field unchanged. */
+export type ProfileChanges = { [K in keyof Profile]?: Profile[K] | undefined };
+
+/** The fields that claims of a JWT fill, until the user or an admin sets them. */
+const CLAIMED = ["display_name", "avatar_url", "phone_number"] as const;
+const FIELDS = [...CLAIMED, "data"] as const;
+
+/** Adds the given fields, also those that are null, to those that claims leave alone. Both lists are separated by spaces. */
+export function addSetFields(setFields: string, given: ProfileChanges): string {
+  const known = setFields.split(" ");
+  return CLAIMED.filter((name) => known.includes(name) || given[name] !== undefined).join(" ");
+}
+
+interface UpdateUser {
+  id: string;
+  changes: ProfileChanges;
+  /** The address of the user's stored pictures. Setting `avatar_url` to that of the current one keeps it. */
+  picturesUrl: string;
+  expected: Expected;
+  entry: NewEntry;
+}
+
+interface ProfileRow extends Profile {
+  avatar_id: string | null;
+  set_fields: string;
+  version: number;
+}
+
+/**
+ * Changes the profile. A new `avatar_url` erases the stored picture. Throws `user_not_found`, `invalid_token` if the caller was
+ * deleted after the token was checked, and `precondition_failed`.
+ */
+function* updateUser({ id, changes, picturesUrl, expected, entry }: UpdateUser): Write<void> {
+  const was = yield* get<ProfileRow>(
+    sql`SELECT display_name, avatar_url, phone_number, data, avatar_id, set_fields, version FROM users
+      WHERE id = ${id}`,
+  );
+  if (!was) throw new ParleyError(entry.actorId === id ? "invalid_token" : "user_not_found");
+  checkVersion(expected, was.version);
+  const {
+    display_name = was.display_name,
+    phone_number = was.phone_number,
+    data = was.data,
+    avatar_url: picture,
+  } = changes;
+  const keepsPicture = picture === undefined || picture === `${picturesUrl}${was.avatar_id}`;
+  const avatar_url = keepsPicture ? was.avatar_url : picture;
+  const avatarId = keepsPicture ? was.avatar_id : null;
+  const now: Profile = { display_name, avatar_url, phone_number, data };
+  const isLost = avatarId !== was.avatar_id;
+  const changed = FIELDS.filter((name) => now[name] !== was[name] || (name === "avatar_url" && isLost));
+  const setFields = addSetFields(was.set_fields, changes);
+  if (changed.length === 0 && setFields === was.set_fields) return;
+  const isChange = changed.length > 0;
+  yield* batch([
+    sql`UPDATE users SET display_name = ${display_name}, avatar_url = ${avatar_url}, phone_number = ${phone_number},
+        data = ${data}, avatar_id = ${avatarId}, set_fields = ${setFields}, version = version + ${isChange ? 1 : 0}
+      WHERE id = ${id}`,
+    ...(isLost ? erasePicture(id, entry.at) : []),
+    ...(isChange ? [recordEntry(entry, "user.updated", id, { fields: changed })] : []),
+  ]);
+}
+
+/** Part of other writes: erases the picture of the user that is stored here. */
+function erasePicture(userId: string, at: number): Statement[] {
+  return [
+    sql`INSERT INTO tombstones (blob_key, created_at) SELECT blob_key, ${at} + 0 FROM avatars WHERE user_id = ${userId}`,
+    sql`DELETE FROM avatars WHERE user_id = ${userId}`,
+  ];
+}
+
+export const profileWrites = { updateUser };

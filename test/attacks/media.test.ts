@@ -64,7 +64,7 @@ const CIRCLES: Record<string, Buffer> = {
 
 /** Counts how often the detector reads from it, and stops a detector that never ends. */
 class CountedBytes extends Uint8Array {
-  static override readonly [Symbol.species] = Uint8Array;
+  static readonly [Symbol.species] = Uint8Array;
   reads = 0;
 
   override subarray(start?: number, end?: number): Uint8Array<ArrayBuffer> {

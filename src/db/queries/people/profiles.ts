@@ -5,7 +5,7 @@ import { batch, get, type Write } from "../../write.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 
 /** The parts of a user that the user and admins can change. */
-export interface Profile {
+interface Profile {
   display_name: string | null;
   avatar_url: string | null;
   phone_number: string | null;

@@ -29,7 +29,7 @@ export const reactions: readonly Mutant[] = [
   {
     name: "a stream shows reactions of blocked users in an update",
     find: "if (message?.has_reactions !== 1 || userIds.length === 0) return new Set();",
-    replace: "if (message !== undefined || userIds.length === 0) return new Set();",
+    replace: "if (message?.has_reactions !== 2 || userIds.length === 0) return new Set();",
     tests: ["http/events-alike"],
   },
 ];

@@ -21,10 +21,10 @@ export type Rule = (modules: Module[]) => string[];
 // the types of config.
 const MAY_IMPORT: Record<string, string> = {
   main: "cli errors util",
-  cli: "config app accounts engines core db db/queries db/engines/sqlite blobs client errors util",
+  cli: "config app data-access engines core db db/queries db/engines/sqlite blobs client errors util",
   config: "errors util",
-  app: "config accounts engines http http/protocol jobs core db db/queries db/engines/sqlite blobs previews errors util",
-  accounts: "config engines core db errors util",
+  app: "config data-access engines http http/protocol jobs core db db/queries db/engines/sqlite blobs previews errors util",
+  "data-access": "config engines core db errors util",
   engines: "config db db/engines/sqlite db/engines/postgres blobs errors util",
   http: "http/routes http/protocol core errors util type:config",
   "http/routes": "http/protocol core errors util type:config",

@@ -33,7 +33,7 @@ async function scene(server: TestApp) {
 
 scenarios(open, scene, [
   [
-    "any token sets each field of its own profile",
+    "any token sets each profile field of its user",
     "PUT /v1/me",
     200,
     {

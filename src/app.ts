@@ -11,6 +11,7 @@ import { DownloadLog } from "./core/node/download-log.ts";
 import { EventHub } from "./core/node/event-hub.ts";
 import { KeySet } from "./core/node/key-set.ts";
 import { createLinks } from "./core/node/links.ts";
+import { OpenId } from "./core/node/openid.ts";
 import { type PreviewParts, Previews } from "./core/node/previews.ts";
 import { Resumables } from "./core/node/resumables.ts";
 import { proveScanner, Scanner } from "./core/node/scanner.ts";
@@ -143,6 +144,7 @@ async function buildApp(config: Config, opened: Opened): Promise<App> {
     scanner: await openScanner(config, log),
     previews: await openPreviews(config, data, log, (row) => openFile(core, row, 0, row.file_size - 1)),
     identityProvider: identityProvider(config, data.clock, log),
+    openId: openId(config, log),
     downloadLog: new DownloadLog(() => wakeups.emit("downloads")),
     messageRate: messageRate(data),
     typists: new Typists(data.db, data.clock),
@@ -278,6 +280,11 @@ function identityProvider({ jwt }: Config, clock: Clock, log: Log): IdentityProv
     log.warn({ kids }, "RSA keys of the identity provider with less than 2048 bits are not accepted");
   const keys = new KeySet(jwt.keySetUrl, clock, failed, foundWeak);
   return { issuer: jwt.issuer, audience: jwt.audience, keys };
+}
+
+function openId(config: Config, log: Log): OpenId | null {
+  const failed = (error: unknown) => log.warn(errorFields(error), "a sign-in at the OpenID provider failed");
+  return config.openId && new OpenId(config.openId, failed);
 }
 
 /** Throws `OperatorError` if the scanner does not scan what it must. */

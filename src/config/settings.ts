@@ -40,6 +40,14 @@ export interface JwtSettings {
   keySetUrl: string;
 }
 
+/** How the console is registered at the identity provider. */
+export interface OpenIdSettings {
+  issuer: string;
+  clientId: string;
+  /** Null for a public client. */
+  clientSecret: string | null;
+}
+
 export interface Config {
   host: string;
   /** 0: any free port. */
@@ -62,6 +70,8 @@ export interface Config {
   corsOrigins: readonly string[];
   /** Null: signed tokens are not accepted. */
   jwt: JwtSettings | null;
+  /** Null: the console offers no sign-in at the identity provider. */
+  openId: OpenIdSettings | null;
   /** Null: files are not scanned. */
   scan: ScanSettings | null;
   /** Null: no previews of pictures are made. */
@@ -226,6 +236,20 @@ const SETTINGS = {
     unset: "none; required with `PARLEY_JWT_ISSUER`",
     parse: parseKeySetUrl,
   },
+  oidcClientId: {
+    name: "PARLEY_OIDC_CLIENT_ID",
+    accepts: "the client id of the console at the identity provider: a string of 1 to 255 characters",
+    fallback: "",
+    unset: "none: the console offers no sign-in at the provider",
+    parse: parseClaim,
+  },
+  oidcClientSecret: {
+    name: "PARLEY_OIDC_CLIENT_SECRET",
+    accepts: "the client secret: a string of 1 to 255 characters",
+    fallback: "",
+    unset: "none: the console is a public client",
+    parse: parseClaim,
+  },
   logLevel: {
     name: "PARLEY_LOG_LEVEL",
     accepts: `one of ${LOG_LEVELS.join(", ")}`,
@@ -248,6 +272,7 @@ export function readConfig(env: Environment): Config {
     trustedProxies: read(SETTINGS.trustedProxies, env),
     corsOrigins: read(SETTINGS.corsOrigins, env),
     jwt: readJwt(env),
+    openId: readOpenId(env),
     scan: readScan(env),
     previews: readPreviews(env),
     auditDays: read(SETTINGS.auditDays, env),
@@ -305,6 +330,18 @@ function readJwt(env: Environment): JwtSettings | null {
   throw new OperatorError(
     "PARLEY_JWT_ISSUER, PARLEY_JWT_AUDIENCE and PARLEY_JWT_JWKS_URL must be set together: signed tokens cannot be verified without all three.",
   );
+}
+
+function readOpenId(env: Environment): OpenIdSettings | null {
+  const clientId = read(SETTINGS.oidcClientId, env);
+  if (clientId === null) return null;
+  const issuer = read(SETTINGS.jwtIssuer, env);
+  if (issuer === null || !parseKeySetUrl(issuer)) {
+    throw new OperatorError(
+      "PARLEY_OIDC_CLIENT_ID needs PARLEY_JWT_ISSUER with the https URL of the identity provider.",
+    );
+  }
+  return { issuer, clientId, clientSecret: read(SETTINGS.oidcClientSecret, env) };
 }
 
 /** Returns the reference of the settings as a Markdown table. */

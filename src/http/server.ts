@@ -132,7 +132,7 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   docsRoutes(app);
   errorPages(app);
   consoleRoutes(app);
-  sessionRoutes(app, core);
+  sessionRoutes(app, context);
   return app;
 }
 

@@ -13,6 +13,7 @@ import type { DownloadLog } from "./download-log.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { KeySet } from "./key-set.ts";
 import type { Links } from "./links.ts";
+import type { OpenId } from "./openid.ts";
 import type { Previews } from "./previews.ts";
 import type { Resumables } from "./resumables.ts";
 import type { Scanner } from "./scanner.ts";
@@ -68,6 +69,8 @@ export interface Core extends DataAccess {
   typists: Typists;
   /** Null if none is configured. */
   identityProvider: IdentityProvider | null;
+  /** Signs users in to the console; null if it is not configured. */
+  openId: OpenId | null;
   /** Downloads by link, to be written into the audit trail. */
   downloadLog: DownloadLog;
   /** Attachments found damaged since the start. */

@@ -132,6 +132,11 @@ function subjectOf({ sub: subject }: JWTPayload): string {
   return subject;
 }
 
+/** Returns the user of these claims, which are verified. Creates the user if there is none. Throws `username_taken`. */
+export async function findOrMakeUser(core: DataAccess, issuer: string, claims: JWTPayload): Promise<string> {
+  return (await findIdentity(core.db, issuer, subjectOf(claims))) ?? makeUser(core, issuer, claims);
+}
+
 async function makeUser(core: DataAccess, issuer: string, claims: JWTPayload): Promise<string> {
   const subject = subjectOf(claims);
   const name = newUsername.parse(claims.preferred_username) ?? newUsername.parse(subject);

@@ -1,0 +1,94 @@
+import type { Configuration, IDToken } from "openid-client";
+import type { OpenIdSettings } from "../../config/settings.ts";
+import { ParleyError } from "../../errors.ts";
+import { isLoopback } from "../../util/addresses.ts";
+
+/** The values that bind the answer of the provider to the browser that began the sign-in. */
+export interface PendingSignIn {
+  /** RFC 7636, section 4.1. */
+  verifier: string;
+  state: string;
+  nonce: string;
+}
+
+const TIMEOUT_SECONDS = 5;
+
+/** Signs users in at an OpenID provider by the authorization code flow with PKCE (OpenID Connect Core 1.0, section 3.1). */
+export class OpenId {
+  readonly issuer: string;
+  readonly #settings: OpenIdSettings;
+  readonly #failed: (error: unknown) => void;
+  #found: Configuration | undefined;
+
+  /** `failed` is called with each error of the provider. */
+  constructor(settings: OpenIdSettings, failed: (error: unknown) => void) {
+    this.issuer = settings.issuer;
+    this.#settings = settings;
+    this.#failed = failed;
+  }
+
+  /** Returns the provider's page to send the browser to. Throws `unavailable`. */
+  async begin(redirectUri: string): Promise<{ url: string; pending: PendingSignIn }> {
+    const client = await import("openid-client");
+    const configuration = await this.#discover();
+    const pending = {
+      verifier: client.randomPKCECodeVerifier(),
+      state: client.randomState(),
+      nonce: client.randomNonce(),
+    };
+    const url = client.buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUri,
+      scope: "openid profile phone",
+      code_challenge: await client.calculatePKCECodeChallenge(pending.verifier),
+      code_challenge_method: "S256",
+      state: pending.state,
+      nonce: pending.nonce,
+    });
+    return { url: url.href, pending };
+  }
+
+  /**
+   * Redeems the answer that the provider sent to `redirectUri`, and returns the verified claims of its ID token. Throws
+   * `invalid_token` if the answer does not belong to `pending` or the provider refuses it, and `unavailable`.
+   */
+  async finish(redirectUri: string, answer: string, pending: PendingSignIn): Promise<IDToken> {
+    const client = await import("openid-client");
+    const configuration = await this.#discover();
+    const url = new URL(redirectUri);
+    url.search = answer;
+    try {
+      const tokens = await client.authorizationCodeGrant(configuration, url, {
+        pkceCodeVerifier: pending.verifier,
+        expectedState: pending.state,
+        expectedNonce: pending.nonce,
+        idTokenExpected: true,
+      });
+      return tokens.claims()!;
+    } catch (error) {
+      this.#failed(error);
+      throw new ParleyError("invalid_token", "The identity provider did not sign you in. Sign in again.");
+    }
+  }
+
+  async #discover(): Promise<Configuration> {
+    if (this.#found) return this.#found;
+    const client = await import("openid-client");
+    const { issuer, clientId, clientSecret } = this.#settings;
+    const isLocal = isLoopback(new URL(issuer).hostname);
+    try {
+      this.#found = await client.discovery(
+        new URL(issuer),
+        clientId,
+        undefined,
+        clientSecret === null ? client.None() : client.ClientSecretBasic(clientSecret),
+        { timeout: TIMEOUT_SECONDS, execute: isLocal ? [client.allowInsecureRequests] : [] },
+      );
+      return this.#found;
+    } catch (error) {
+      this.#failed(error);
+      throw new ParleyError("unavailable", "The identity provider does not answer. Try again in a minute.", {
+        header: "60",
+      });
+    }
+  }
+}

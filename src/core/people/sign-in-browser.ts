@@ -1,0 +1,45 @@
+// Sign-ins to the console that need no pasted token: at an OpenID provider, and by a link of the command line.
+import type { IDToken } from "openid-client";
+import { ParleyError } from "../../errors.ts";
+import type { Core } from "../node/core.ts";
+import { findOrMakeUser } from "./sign-in-jwt.ts";
+import { makeToken } from "./tokens.ts";
+
+/** A token for the session of a browser. */
+interface SessionToken {
+  token: string;
+  /** Milliseconds. */
+  expiresAt: number;
+}
+
+/** The user signs in again after this time, so that somebody whom the provider no longer knows does not stay. */
+const SESSION_MS = 24 * 60 * 60 * 1000;
+
+/** Creates a token for the user of verified claims, and the user at the first sign-in. Throws `username_taken`. */
+export async function signInByOpenId(core: Core, issuer: string, claims: IDToken): Promise<SessionToken> {
+  const userId = await findOrMakeUser(core, issuer, claims);
+  const expiresAt = core.clock() + SESSION_MS;
+  const { token, row } = makeToken(core, null, userId, { name: "console", expiresAt });
+  // The user is the only possible actor.
+  await core.db.write("createToken", { ...row, entry: { ...row.entry, actorId: userId } });
+  return { token, expiresAt };
+}
+
+/** How long a sign-in link works. It stays in the history of the browser. */
+export const LINK_SECONDS = 120;
+const LINK_CONTEXT = "sign-in link";
+
+/** Returns a code that signs a browser in with this token. It contains the token, encrypted. */
+export function makeLinkCode(core: Core, token: string): string {
+  return core.seal.seal(JSON.stringify([core.clock() + LINK_SECONDS * 1000, token]), LINK_CONTEXT);
+}
+
+/** Returns the token of such a code. Throws `invalid_token` if the code is malformed or has expired. */
+export function openLinkCode(core: Core, code: string): string {
+  const [until, token] = JSON.parse(core.seal.open(code, LINK_CONTEXT) ?? "[0]");
+  if (until > core.clock()) return token;
+  throw new ParleyError(
+    "invalid_token",
+    "The sign-in link is invalid or has expired. Make another: parley login --browser.",
+  );
+}

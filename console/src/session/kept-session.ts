@@ -23,12 +23,17 @@ export async function keepAccess(token: string): Promise<Access> {
   try {
     await ask("POST", session, { authorization: `Bearer ${token}` });
     await connect({ session }).me();
-    if (!browserStore.set(KEY, session)) return token;
+    return keep({ session }) ? { session } : token;
   } catch {
     return token;
   }
-  notifyTabs({ session });
-  return { session };
+}
+
+/** Makes this browser use a session, in all tabs. Returns false if the browser stores nothing. */
+export function keep(access: KeptAccess): boolean {
+  if (!browserStore.set(KEY, access.session)) return false;
+  notifyTabs(access);
+  return true;
 }
 
 /** Extends the session. */

@@ -1,5 +1,6 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { explain, isRefused } from "../failures.ts";
+import { findProvider, leaveForProvider } from "./arrival.ts";
 import { keepAccess } from "./kept-session.ts";
 import { type SignedInUser, signIn } from "./session.ts";
 
@@ -11,6 +12,17 @@ export function SignIn(props: {
 }) {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState(props.reason);
+  const provider = useProvider();
+  const leave = async () => {
+    setBusy(true);
+    setFailure("");
+    try {
+      await leaveForProvider();
+    } catch (error) {
+      setFailure(explain(error));
+      setBusy(false);
+    }
+  };
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget as HTMLFormElement);
@@ -34,6 +46,11 @@ export function SignIn(props: {
       <form class="sign-in-card" onSubmit={submit}>
         <Mark />
         <h1>Sign in to Parley</h1>
+        {provider && (
+          <button type="button" class="button primary" disabled={busy} onClick={leave}>
+            Sign in with {provider}
+          </button>
+        )}
         <p class="muted">
           Use the access token that the first start printed, or create one with{" "}
           <code>bin/parley token create NAME</code>.
@@ -60,12 +77,21 @@ export function SignIn(props: {
           Shared computer: sign out when this tab is closed or reloaded
         </label>
         <Unsent all={props.unsent} />
-        <button type="submit" class="button primary" disabled={busy}>
+        <button type="submit" class={provider ? "button" : "button primary"} disabled={busy}>
           {busy ? "Signing in…" : "Sign in"}
         </button>
       </form>
     </main>
   );
+}
+
+/** Returns the host of the identity provider; undefined if the server offers none. */
+function useProvider(): string | undefined {
+  const [issuer, setIssuer] = useState<string | null>(null);
+  useEffect(() => {
+    findProvider().then(setIssuer, () => {});
+  }, []);
+  return issuer === null ? undefined : new URL(issuer).host;
 }
 
 function Unsent({ all }: { all: readonly string[] }) {

@@ -2,6 +2,7 @@
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { explain, isRefused } from "../failures.ts";
 import { forgetDrafts } from "../messages/drafts.ts";
+import { type Arrival, takeArrival } from "./arrival.ts";
 import {
   endSession,
   followTabs,
@@ -43,7 +44,10 @@ interface SignInState {
 }
 
 export function useSignIn(): SignInState {
-  const [phase, setPhase] = useState<Phase>(keptAccess() ? { at: "starting" } : { at: "out", ...BY_USER });
+  const [arrival] = useState(takeArrival);
+  const [phase, setPhase] = useState<Phase>(
+    arrival || keptAccess() ? { at: "starting" } : { at: "out", ...BY_USER },
+  );
   const access = useRef<Access | undefined>(undefined);
   const stopSending = useRef<StopSending | undefined>(undefined);
   const leave = useCallback((ending: Ending) => {
@@ -82,9 +86,12 @@ export function useSignIn(): SignInState {
   }, []);
   useLayoutEffect(() => {
     const kept = keptAccess();
-    if (kept) start(kept);
+    if (arrival) void finish(arrival);
+    else if (kept) start(kept);
   }, []);
   useLayoutEffect(() => followTabs(follow), []);
+  const finish = (arrival: Arrival) =>
+    arrival().then(start, (error: Error) => setPhase({ at: "out", reason: error.message, unsent: [] }));
   return { phase, stopSending, start, enter, signOut };
 }
 

@@ -18,6 +18,7 @@ export function addPeopleCommands(program: Command, io: Io, end: End): void {
     .command("login")
     .argument("[url]", "the server's address (default: PARLEY_URL, else PARLEY_HOST and PARLEY_PORT)")
     .option("--token-stdin", "read the access token from standard input")
+    .option("--browser", "print a link that signs a browser in to the console as you")
     .option(...JSON_OPTION)
     .description("log in with an access token, which you type hidden")
     .action(async (url, options) => end(await (await import("./login.ts")).login(io, url, options)));

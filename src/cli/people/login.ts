@@ -14,8 +14,9 @@ import { forgetLogin, keepLogin } from "./login-file.ts";
 export async function login(
   io: Io,
   address: string | undefined,
-  options: { tokenStdin?: boolean; json?: boolean },
+  options: { tokenStdin?: boolean; browser?: boolean; json?: boolean },
 ): Promise<number> {
+  if (options.browser) return printLink(io, address, options);
   const url = parseUrl("The address", address ?? defaultUrl(io));
   if (isUnencrypted(new URL(url)))
     io.warn("Your token and files are sent unencrypted. Use an https URL if the server has one.");
@@ -27,6 +28,38 @@ export async function login(
     if (options.json) io.print(jsonLine({ url, user: me }));
     else io.warn(`Logged in at ${url} as ${harmless(me.username)}.`);
     if (io.env.PARLEY_TOKEN) io.warn("PARLEY_TOKEN is set and overrides this login until you unset it.");
+    return 0;
+  });
+}
+
+/** Prints a link that signs a browser in to the console with the saved login. */
+async function printLink(
+  io: Io,
+  address: string | undefined,
+  options: { tokenStdin?: boolean; json?: boolean },
+): Promise<number> {
+  if (address !== undefined || options.tokenStdin) {
+    throw new OperatorError(
+      "--browser uses your login. Log in first: parley login URL, then parley login --browser.",
+    );
+  }
+  return asPerson(io, async (parley, { url, token }) => {
+    // Explains a token that the server does not accept.
+    await parley.me({ signal: io.stop });
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(`${url}/sign-in-link`, { method: "POST", headers, signal: io.stop });
+    if (response.status !== 201) {
+      throw new OperatorError(
+        `${url} does not make sign-in links. It may run an older Parley, or a proxy may block the path /sign-in-link.`,
+      );
+    }
+    const { code, expires_in } = (await response.json()) as { code: string; expires_in: number };
+    const link = `${url}/#sign-in=${code}`;
+    if (options.json) io.print(jsonLine({ url: link, expires_in }));
+    else {
+      io.print(link);
+      io.warn(`Open it within ${expires_in} seconds. Anyone who has it until then can sign in as you.`);
+    }
     return 0;
   });
 }

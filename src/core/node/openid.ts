@@ -1,4 +1,5 @@
-import type { Configuration, IDToken } from "openid-client";
+import type { JWTPayload } from "jose";
+import type { Configuration } from "openid-client";
 import type { OpenIdSettings } from "../../config/settings.ts";
 import { ParleyError } from "../../errors.ts";
 import { isLoopback } from "../../util/addresses.ts";
@@ -48,10 +49,10 @@ export class OpenId {
   }
 
   /**
-   * Redeems the answer that the provider sent to `redirectUri`, and returns the verified claims of its ID token. Throws
+   * Redeems the answer that the provider sent to `redirectUri`, and returns the claims about the user, verified. Throws
    * `invalid_token` if the answer does not belong to `pending` or the provider refuses it, and `unavailable`.
    */
-  async finish(redirectUri: string, answer: string, pending: PendingSignIn): Promise<IDToken> {
+  async finish(redirectUri: string, answer: string, pending: PendingSignIn): Promise<JWTPayload> {
     const client = await import("openid-client");
     const configuration = await this.#discover();
     const url = new URL(redirectUri);
@@ -63,7 +64,10 @@ export class OpenId {
         expectedNonce: pending.nonce,
         idTokenExpected: true,
       });
-      return tokens.claims()!;
+      const claims = tokens.claims()!;
+      if (!configuration.serverMetadata().userinfo_endpoint) return claims;
+      // Providers may leave the profile out of the ID token (OpenID Connect Core 1.0, section 5.4).
+      return { ...claims, ...(await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)) };
     } catch (error) {
       this.#failed(error);
       throw new ParleyError("invalid_token", "The identity provider did not sign you in. Sign in again.");

@@ -1,12 +1,12 @@
 // Sign-ins to the console that need no pasted token: at an OpenID provider, and by a link of the command line.
-import type { IDToken } from "openid-client";
+import type { JWTPayload } from "jose";
 import { ParleyError } from "../../errors.ts";
 import type { Core } from "../node/core.ts";
 import { findOrMakeUser } from "./sign-in-jwt.ts";
 import { makeToken } from "./tokens.ts";
 
 /** A token for the session of a browser. */
-interface SessionToken {
+export interface SessionToken {
   token: string;
   /** Milliseconds. */
   expiresAt: number;
@@ -16,7 +16,7 @@ interface SessionToken {
 const SESSION_MS = 24 * 60 * 60 * 1000;
 
 /** Creates a token for the user of verified claims, and the user at the first sign-in. Throws `username_taken`. */
-export async function signInByOpenId(core: Core, issuer: string, claims: IDToken): Promise<SessionToken> {
+export async function signInByOpenId(core: Core, issuer: string, claims: JWTPayload): Promise<SessionToken> {
   const userId = await findOrMakeUser(core, issuer, claims);
   const expiresAt = core.clock() + SESSION_MS;
   const { token, row } = makeToken(core, null, userId, { name: "console", expiresAt });

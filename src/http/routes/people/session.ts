@@ -1,118 +1,122 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Core } from "../../../core/node/core.ts";
 import type { OpenId, PendingSignIn } from "../../../core/node/openid.ts";
 import { tokenExpiry } from "../../../core/people/sign-in.ts";
 import {
   LINK_SECONDS,
   makeLinkCode,
   openLinkCode,
+  type SessionToken,
   signInByOpenId,
 } from "../../../core/people/sign-in-browser.ts";
-import { anyText, readFields } from "../../../core/resource/fields.ts";
+import { anyText, optional, type Parsed, readFields } from "../../../core/resource/fields.ts";
 import { ParleyError } from "../../../errors.ts";
-import { tokenOf } from "../../protocol/authentication.ts";
+import { authenticate, tokenOf } from "../../protocol/authentication.ts";
 import { bodyFields } from "../../protocol/bodies.ts";
 import { hasBody } from "../../protocol/body-reader.ts";
 import type { HttpContext } from "../../protocol/context.ts";
 import { queryOf } from "../../protocol/operation.ts";
 import { endSession, keepPending, startSession, takePending } from "../../protocol/sessions.ts";
 
+// All paths have one segment: the browser limits a cookie to the folder of the path that sets it.
+
+const OPEN = { config: { public: true } };
+
+/** What starts a session instead of a token. */
+const startFields = {
+  /** The query with which the identity provider sent the browser back. */
+  answer: optional(anyText),
+  /** The code of a sign-in link. */
+  code: optional(anyText),
+};
+
 /** Adds the session that keeps a browser signed in to the console, and the ways to start one. */
 export function sessionRoutes(app: FastifyInstance, context: HttpContext): void {
   const { core } = context;
-  app.post("/session", async (request, reply) => {
-    refuseFields(request);
-    const token = tokenOf(core, request)!;
-    startSession(core, request, reply, token, await tokenExpiry(core, token));
+  app.post("/session", OPEN, async (request, reply) => {
+    reply.header("cache-control", "no-store");
+    readFields({}, queryOf(request));
+    const fields = readFields(startFields, await bodyFields(request, context.limits));
+    const { token, expiresAt } = await findToken(context, request, reply, fields);
+    startSession(core, request, reply, token, expiresAt);
     return reply.code(204).send();
   });
   // The token is not checked: a session whose token was revoked can end, too.
-  app.delete("/session", { config: { public: true } }, async (request, reply) => {
+  app.delete("/session", OPEN, async (request, reply) => {
     refuseFields(request);
     endSession(core, request, reply);
     return reply.header("cache-control", "no-store").code(204).send();
   });
-  openIdRoutes(app, context);
-  linkRoutes(app, context);
-}
-
-/** Adds the sign-in at an OpenID provider. The page sends the answer of the provider, whose address has the code. */
-function openIdRoutes(app: FastifyInstance, context: HttpContext): void {
-  const { core } = context;
-  const redirectUri = () => `${core.origin()}/`;
-  app.get("/session/provider", { config: { public: true } }, async (request, reply) => {
+  app.get("/sign-in", OPEN, async (request, reply) => {
     refuseFields(request);
     reply.header("cache-control", "no-store");
     return { issuer: core.openId?.issuer ?? null };
   });
-  app.post("/session/provider", { config: { public: true } }, async (request, reply) => {
+  app.post("/sign-in", OPEN, async (request, reply) => {
     refuseFields(request);
-    const { url, pending } = await provider(core.openId).begin(redirectUri());
-    keepPending(core, request, reply, JSON.stringify(pending));
     reply.header("cache-control", "no-store");
+    const { url, pending } = await requireOpenId(core).begin(redirectUri(core));
+    keepPending(core, request, reply, JSON.stringify(pending));
     return { url };
   });
-  app.post("/session/provider/answer", { config: { public: true } }, async (request, reply) => {
-    const openId = provider(core.openId);
-    context.rates.refuseGuess(request, reply);
-    const { answer } = await readBody(request, context, "answer");
-    const pending = takePending(core, request, reply);
-    reply.header("cache-control", "no-store");
-    try {
-      if (pending === undefined) {
-        throw new ParleyError(
-          "invalid_token",
-          "This sign-in began in another browser, or too long ago. Sign in again.",
-        );
-      }
-      const claims = await openId.finish(redirectUri(), answer!, JSON.parse(pending) as PendingSignIn);
-      const { token, expiresAt } = await signInByOpenId(core, openId.issuer, claims);
-      startSession(core, request, reply, token, expiresAt);
-    } catch (error) {
-      context.rates.countFailure(request);
-      throw error;
-    }
-    return reply.code(204).send();
-  });
-}
-
-function provider(openId: OpenId | null): OpenId {
-  if (!openId)
-    throw new ParleyError("route_not_found", "This server has no sign-in at an identity provider.");
-  return openId;
-}
-
-/** Adds the links with which the command line signs a browser in. */
-function linkRoutes(app: FastifyInstance, context: HttpContext): void {
-  const { core } = context;
-  app.post("/session/links", async (request, reply) => {
+  app.post("/sign-in-link", async (request, reply) => {
     refuseFields(request);
-    const code = makeLinkCode(core, tokenOf(core, request)!);
     reply.code(201);
-    return { code, expires_in: LINK_SECONDS };
-  });
-  app.post("/session/links/use", { config: { public: true } }, async (request, reply) => {
-    context.rates.refuseGuess(request, reply);
-    const { code } = await readBody(request, context, "code");
-    reply.header("cache-control", "no-store");
-    try {
-      const token = openLinkCode(core, code!);
-      startSession(core, request, reply, token, await tokenExpiry(core, token));
-    } catch (error) {
-      context.rates.countFailure(request);
-      throw error;
-    }
-    return reply.code(204).send();
+    return { code: makeLinkCode(core, tokenOf(core, request)!), expires_in: LINK_SECONDS };
   });
 }
 
-/** Reads a body with this one field. */
-async function readBody<N extends string>(
+/** Returns the token of the session to start: that of the request, of a sign-in link, or a new one after a sign-in. */
+async function findToken(
+  context: HttpContext,
   request: FastifyRequest,
-  { limits }: HttpContext,
-  name: N,
-): Promise<{ [K in N]?: string }> {
-  readFields({}, queryOf(request));
-  return readFields({ [name]: anyText }, await bodyFields(request, limits)) as { [K in N]?: string };
+  reply: FastifyReply,
+  { answer, code }: Parsed<typeof startFields>,
+): Promise<SessionToken> {
+  const { core, rates } = context;
+  if (answer === undefined && code === undefined) {
+    await authenticate(context, request, reply);
+    const token = tokenOf(core, request)!;
+    return { token, expiresAt: await tokenExpiry(core, token) };
+  }
+  rates.refuseGuess(request, reply);
+  try {
+    if (code === undefined) return await redeem(core, request, reply, answer!);
+    const token = openLinkCode(core, code);
+    return { token, expiresAt: await tokenExpiry(core, token) };
+  } catch (error) {
+    rates.countFailure(request);
+    throw error;
+  }
+}
+
+/** Redeems the answer of the identity provider. */
+async function redeem(
+  core: Core,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: string,
+): Promise<SessionToken> {
+  const openId = requireOpenId(core);
+  const pending = takePending(core, request, reply);
+  if (pending === undefined) {
+    throw new ParleyError(
+      "invalid_token",
+      "This sign-in began in another browser or too long ago. Sign in again.",
+    );
+  }
+  const claims = await openId.finish(redirectUri(core), answer, JSON.parse(pending) as PendingSignIn);
+  return signInByOpenId(core, openId.issuer, claims);
+}
+
+/** The address of the console, which is registered at the provider. */
+function redirectUri(core: Core): string {
+  return `${core.origin()}/`;
+}
+
+function requireOpenId({ openId }: Core): OpenId {
+  if (openId) return openId;
+  throw new ParleyError("route_not_found", "This server has no sign-in at an identity provider.");
 }
 
 function refuseFields(request: FastifyRequest): void {

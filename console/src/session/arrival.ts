@@ -1,0 +1,71 @@
+// Sign-ins that begin elsewhere: at an identity provider, or with a link of the command line. The browser arrives with
+// the result in the page's address, which is removed at once, so that neither the history nor a copied address has it.
+import { randomKey } from "../../../client/src/index.ts";
+import { type KeptAccess, keep, keptAccess } from "./kept-session.ts";
+import { HERE } from "./session.ts";
+import { tabStore } from "./storage.ts";
+
+/** Where the tab keeps the key of the session that begins at the provider. */
+const KEY = "parley-signing-in";
+
+/** Finishes the sign-in. Rejects with an error whose message is for the user. */
+export type Arrival = () => Promise<KeptAccess>;
+
+/** Returns the sign-in that the page's address finishes; undefined if it finishes none. */
+export function takeArrival(): Arrival | undefined {
+  const { search, hash, pathname } = location;
+  const query = new URLSearchParams(search);
+  const code = new URLSearchParams(hash.slice(1)).get("sign-in");
+  const isAnswer = query.has("state") && (query.has("code") || query.has("error"));
+  if (!isAnswer && code === null) return undefined;
+  history.replaceState(null, "", pathname);
+  // A link from somebody else must not replace the user without a word.
+  if (code !== null && keptAccess()) return undefined;
+  if (code !== null) return () => finish(randomKey() + randomKey(), { code });
+  const key = tabStore.get(KEY) ?? "";
+  tabStore.remove(KEY);
+  return () => finish(key, { answer: search.slice(1) });
+}
+
+/** Returns the issuer of the identity provider; null if the server offers none. */
+export async function findProvider(): Promise<string | null> {
+  const response = await fetch(`${HERE}/sign-in`);
+  return response.ok ? (await response.json()).issuer : null;
+}
+
+/** Leaves for the page of the identity provider. Rejects with an error for the user. */
+export async function leaveForProvider(): Promise<void> {
+  const key = randomKey() + randomKey();
+  if (!tabStore.set(KEY, key))
+    throw new Error("This browser stores nothing for this page. Allow it, or use a token.");
+  const response = await ask("sign-in", key);
+  location.assign((await response.json()).url);
+}
+
+async function finish(key: string, fields: Record<string, string>): Promise<KeptAccess> {
+  await ask("session", key, new URLSearchParams(fields));
+  const access = { session: key };
+  if (!keep(access)) throw new Error("This browser stores nothing for this page. Allow it, or use a token.");
+  return access;
+}
+
+async function ask(path: string, key: string, body: URLSearchParams | null = null): Promise<Response> {
+  const response = await fetch(`${HERE}/${path}`, {
+    method: "POST",
+    headers: { "parley-session": key },
+    body,
+  }).catch(() => {
+    throw new Error("The server cannot be reached. Check your network.");
+  });
+  if (response.ok) return response;
+  throw new Error(FAILURES[response.status] ?? "The server failed. Try again, or ask your administrator.");
+}
+
+const EXPIRED = "This sign-in was refused or has expired. Sign in again.";
+const FAILURES: Readonly<Record<number, string>> = {
+  400: EXPIRED,
+  401: EXPIRED,
+  409: "Another user already has your username. Ask your administrator.",
+  429: "There were too many attempts. Wait a minute, then sign in again.",
+  503: "The identity provider does not answer. Try again in a minute.",
+};

@@ -1,0 +1,96 @@
+// Sign-ins that need no pasted token: at an identity provider, and by a link of the command line.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { type OpenIdProvider, startOpenIdProvider } from "../support/openid-provider.ts";
+import { openPage, signOut } from "./browser.ts";
+
+async function start(t: TestContext): Promise<{ server: TestApp; provider: OpenIdProvider }> {
+  const provider = await startOpenIdProvider(t);
+  const { issuer, clientId } = provider;
+  const openId = { issuer, clientId, clientSecret: null };
+  const server = await startOn(t, { ...(await testConfig(t)), openId });
+  return { server, provider };
+}
+
+const offer = (page: Page) => page.getByRole("button", { name: /^Sign in with / });
+
+/** Signs in on the pages of the provider, and consents. */
+async function signInThere(page: Page, name: string): Promise<void> {
+  await page.locator("input[name=login]").fill(name);
+  await page.locator("input[name=password]").fill("any");
+  await page.locator("button[type=submit]").click();
+  await page.getByRole("button", { name: "Continue" }).click();
+}
+
+test("a user signs in at the identity provider, and the address keeps nothing of it", {
+  skip: noChromium,
+}, async (t) => {
+  const { server, provider } = await start(t);
+  provider.register(`${server.url}/`);
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  // The pages of the provider ask for it.
+  await page.route("https://fonts.googleapis.com/**", (route) => route.abort());
+  await page.goto(`${server.url}/`);
+  await offer(page).click();
+  await signInThere(page, "ada");
+  await page.getByRole("link", { name: "Notes to self" }).waitFor();
+  assert.equal(page.url(), `${server.url}/`);
+  const stored = await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }]));
+  assert.doesNotMatch(stored, /parley_|code|verifier|signing/);
+  await page.reload();
+  await page.getByRole("link", { name: "Notes to self" }).waitFor();
+  await signOut(page);
+  await offer(page).waitFor();
+  const ours = guard.complaints.filter((each) => !/^asked /.test(each));
+  assert.deepEqual(ours, []);
+});
+
+test("a refused or foreign answer of the provider signs nobody in", { skip: noChromium }, async (t) => {
+  const { server, provider } = await start(t);
+  provider.register(`${server.url}/`);
+  const { page } = await openPage(await openBrowser(t), server.url);
+  await page.goto(`${server.url}/?state=foreign&code=stolen`);
+  await page.getByRole("alert").filter({ hasText: "Sign in again." }).waitFor();
+  assert.equal(page.url(), `${server.url}/`);
+  await offer(page).click();
+  await page.getByRole("link", { name: /Cancel/ }).click();
+  await page.getByRole("alert").filter({ hasText: "Sign in again." }).waitFor();
+});
+
+test("the sign-in page says that the provider does not answer", { skip: noChromium }, async (t) => {
+  const { server, provider } = await start(t);
+  await provider.close();
+  const { page } = await openPage(await openBrowser(t), server.url);
+  await page.goto(`${server.url}/`);
+  await offer(page).click();
+  await page.getByRole("alert").filter({ hasText: "The identity provider does not answer." }).waitFor();
+});
+
+test("a sign-in link signs a browser in, but replaces no user", { skip: noChromium }, async (t) => {
+  const server = await startApp(t);
+  const [ada, bob] = [await server.user(), await server.user()];
+  const link = async ({ headers }: { headers: { authorization: string } }) => {
+    const response = await fetch(`${server.url}/sign-in-link`, { method: "POST", headers });
+    assert.equal(response.status, 201);
+    const { code } = (await response.json()) as { code: string };
+    return `${server.url}/#sign-in=${code}`;
+  };
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await page.goto(await link(ada));
+  await page.getByRole("link", { name: "Notes to self" }).waitFor();
+  assert.doesNotMatch(page.url(), /sign-in/);
+  const me = () =>
+    page.evaluate(async () => {
+      const [session] = Object.values(localStorage);
+      return (await (await fetch("v1/me", { headers: { "parley-session": session } })).json()).id;
+    });
+  assert.equal(await me(), ada.id);
+  const other = await page.context().newPage();
+  await other.goto(await link(bob));
+  await other.getByRole("link", { name: "Notes to self" }).waitFor();
+  assert.equal(await me(), ada.id);
+  assert.deepEqual(guard.complaints, []);
+});

@@ -257,7 +257,7 @@ test("a session starts only with a valid key and token", async (t) => {
     const query = await attack(server, user, { method, path: "/session?token=x", headers });
     assert.equal(codeOf(query), "unknown_parameter");
     const body = await attack(server, user, { method, path: "/session", headers, body: "{}" });
-    assert.equal(codeOf(body), "malformed_body");
+    assert.equal(codeOf(body), method === "POST" ? "unsupported_media_type" : "malformed_body");
   }
   const strange = { headers: { authorization: `Bearer parley_${"A".repeat(43)}` } };
   for (const who of [undefined, strange]) {
@@ -310,4 +310,75 @@ test("CORS never allows the session header or cookies", async (t) => {
       assert.deepEqual(valuesOf(answer, "set-cookie"), []);
     }
   }
+});
+
+/** Posts fields that start a session. */
+function begin(
+  server: Pick<TestApp, "url">,
+  fields: Record<string, string>,
+  headers: Headers,
+): Promise<Answered> {
+  const body = String(new URLSearchParams(fields));
+  const type: Headers[number] = ["content-type", "application/x-www-form-urlencoded"];
+  return attack(server, undefined, { path: "/session", headers: [...headers, type], body });
+}
+
+test("a sign-in link works for two minutes, only unchanged, and only while its token does", async (t) => {
+  const clock = { now: Date.UTC(2026, 0, 1) };
+  const server = await startOn(t, await testConfig(t), { clock: () => clock.now });
+  const user = await server.user();
+  const made = await attack(server, user, { path: "/sign-in-link", headers: [] });
+  const { code } = JSON.parse(made.body);
+  const key: Headers = [[HEADER, KEY]];
+  assert.doesNotMatch(code, /parley_/);
+  for (const broken of ["", "x", `${code.slice(0, -3)}AAA`, user.token, code.slice(2)]) {
+    assert.equal(codeOf(await begin(server, { code: broken }, key)), "invalid_token", broken);
+  }
+  // A text that the server has encrypted for another purpose.
+  const foreign = server.app.core.seal.seal(JSON.stringify([clock.now + 1000, user.token]), "session");
+  assert.equal(codeOf(await begin(server, { code: foreign }, key)), "invalid_token");
+  assert.equal(codeOf(await begin(server, { code }, [])), "invalid_parameter");
+  const begun = await begin(server, { code }, key);
+  assert.equal(begun.status, 204);
+  const session = sessionOf(sent(valuesOf(begun, "set-cookie")[0]!));
+  assert.equal((await get(server, "/v1/me", session)).status, 200);
+  clock.now += 120_000;
+  assert.equal(codeOf(await begin(server, { code }, key)), "invalid_token");
+  const fresh = JSON.parse((await attack(server, user, { path: "/sign-in-link", headers: [] })).body);
+  await revokeTokensOf(server.app.core, null, user.id);
+  assert.equal(codeOf(await begin(server, { code: fresh.code }, key)), "invalid_token");
+});
+
+test("without a sign-in that this browser began, an answer of the provider starts nothing", async (t) => {
+  const openId = { issuer: "http://127.0.0.1:9", clientId: "parley", clientSecret: null };
+  const server = await startOn(t, { ...(await testConfig(t)), openId });
+  const user = await server.user();
+  const cookie = sent(await start(server, user));
+  const name = `${cookie.split("=")[0]}-sign-in`;
+  const seal = (key: string, context: string) =>
+    new Seal([key], server.app.core.random).seal('{"state":"s","nonce":"n","verifier":"v"}', context);
+  const forged: Headers[] = [
+    [[HEADER, KEY]],
+    [
+      [HEADER, KEY],
+      ["cookie", `${name}=x`],
+    ],
+    [
+      [HEADER, KEY],
+      ["cookie", `${name}=${seal(OTHER_KEY, "sign-in")}`],
+    ],
+    [
+      [HEADER, KEY],
+      ["cookie", `${name}=${seal(KEY, "session")}`],
+    ],
+    [["cookie", `${name}=${seal(KEY, "sign-in")}`]],
+    sessionOf(cookie),
+  ];
+  for (const headers of forged) {
+    const answer = await begin(server, { answer: "code=c&state=s" }, headers);
+    assert.equal(codeOf(answer), "invalid_token");
+    assert.deepEqual(valuesOf(answer, "set-cookie"), []);
+  }
+  const without = await startApp(t);
+  assert.equal(codeOf(await begin(without, { answer: "code=c&state=s" }, forged[0]!)), "route_not_found");
 });

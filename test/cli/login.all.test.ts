@@ -31,6 +31,10 @@ onEachServer(
     const [me] = items(await ada.run("whoami", "--json"));
     assert.equal(me.url, server.url);
     assert.equal(me.user.username, "admin");
+    const link = await ada.run("login", "--browser");
+    assert.match(link.stdout, /^http:\S+\/#sign-in=[\w-]+\n$/, link.stderr);
+    assert.match(link.stderr, /within 120 seconds/);
+    assert.equal((await ada.run("login", server.url, "--browser")).code, 2);
     assert.equal((await ada.run("logout")).code, 0);
     assert.deepEqual(await readdir(folder), []);
     assert.match((await ada.run("logout")).stderr, /^You were not logged in/);

@@ -16,10 +16,10 @@ import { gate, type ProxyServer, startProxy } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 
 const MIB = 1024 * 1024;
-const SIZE = 40 * MIB;
+const SIZE = 24 * MIB;
 /** How much the server stores at once. */
 const PART = 8 * MIB;
-/** At this many bytes per second, a file takes 20 seconds. */
+/** At this many bytes per second, a file takes 12 seconds. */
 const SLOW = 2 * MIB;
 const WAITING = "Waiting for the connection";
 

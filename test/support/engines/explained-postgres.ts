@@ -17,7 +17,6 @@ const SETTINGS = {
   log_rotation_size: "0",
   log_rotation_age: "0",
 };
-const LAST = "SELECT 'the last statement'";
 const POLLS = 200;
 const POLL_MS = 50;
 const PIECE_BYTES = 2 ** 24;
@@ -47,7 +46,10 @@ interface LogEntry {
   message?: string;
 }
 
-/** A PostgreSQL that logs the plan of each statement, with autovacuum's ANALYZE turned off. */
+/**
+ * A PostgreSQL that logs the plan of each statement, with autovacuum's ANALYZE turned off. `explained` returns those
+ * since its last call.
+ */
 export async function startExplained(
   t: TestContext,
   source: PostgresSource,
@@ -55,24 +57,32 @@ export async function startExplained(
   const server = await startPostgres({ source, settings: SETTINGS });
   t.after(() => server.remove());
   const { url } = server;
+  let at = 0;
+  let calls = 0;
 
-  async function logged(): Promise<string> {
+  /** Reads the log on from where the last call ended. */
+  async function logged(): Promise<Buffer> {
     const pieces: Buffer[] = [];
-    for (let at = 0; ; at += PIECE_BYTES) {
+    for (;;) {
       const sql = `SELECT pg_read_binary_file(pg_current_logfile('jsonlog'), ${at}, ${PIECE_BYTES})`;
       const [piece] = (await administer(url, sql)) as [Buffer];
       pieces.push(piece);
-      if (piece.length < PIECE_BYTES) return Buffer.concat(pieces).toString();
+      at += piece.length;
+      if (piece.length < PIECE_BYTES) return Buffer.concat(pieces);
     }
   }
 
   return {
     url,
     async explained() {
-      await administer(url, LAST);
+      const last = `SELECT 'the last statement of ${++calls}'`;
+      await administer(url, last);
+      const pieces: Buffer[] = [];
       for (let polls = 0; polls < POLLS; polls++, await sleep(POLL_MS)) {
-        const log = await logged();
-        if (log.includes(LAST)) return log.split("\n").flatMap(toExplained);
+        pieces.push(await logged());
+        const log = Buffer.concat(pieces).toString();
+        // A line may be half written.
+        if (log.includes(last) && log.endsWith("\n")) return log.split("\n").flatMap(toExplained);
       }
       assert.fail("The log of PostgreSQL lacks the last statement.");
     },
@@ -82,13 +92,7 @@ export async function startExplained(
 /** Returns the statements of Parley's nodes only. */
 function toExplained(line: string): Explained[] {
   if (!line.includes('"application_name":"parley"')) return [];
-  let entry: LogEntry;
-  try {
-    entry = JSON.parse(line);
-  } catch {
-    // The line is still being written.
-    return [];
-  }
+  const entry: LogEntry = JSON.parse(line);
   const [duration, plan] = entry.message?.split("plan:\n") ?? [];
   return duration?.startsWith("duration: ") && plan ? [JSON.parse(plan)] : [];
 }

@@ -27,6 +27,8 @@ async function start(t: TestContext) {
   /** Asserts that the file has its bytes, and that another node leaves nothing else once intents have expired. */
   async function settled(id: string): Promise<void> {
     stub.fault = () => undefined;
+    // If one arrived after its intent has expired, its bytes would stay: intents outlast all requests.
+    await stub.lateRequests();
     const attachment = await fetch(`${server.url}/v1/attachments/${id}`, { headers: user.headers });
     const { file_url } = (await attachment.json()) as { file_url: string };
     const file = Buffer.from(await (await fetch(file_url)).arrayBuffer());

@@ -54,8 +54,8 @@ export function patch(
   return tus(server, user, "PATCH", path, { "upload-offset": `${offset}`, ...more }, body);
 }
 
-/** The number of refusals after which an upload has failed. */
-const MAX_REFUSED = 5000;
+/** The number of refusals after which an upload has failed. The pauses before the last ones outlast a minute. */
+const MAX_REFUSED = 200;
 
 /**
  * Uploads in parts that end at `cuts`, and repeats each part until the server accepts it. Returns the id of the
@@ -72,7 +72,7 @@ export async function uploadInParts(
     const text = await answer.text();
     assert.equal(answer.status, 503, text);
     assert.ok(++refused < MAX_REFUSED, text);
-    await sleep(5);
+    await sleep(5 * refused);
   };
   const ask = async (request: () => Promise<Response>, expected: number) => {
     for (;;) {

@@ -20,9 +20,12 @@ export interface StoreStub {
   settings: S3Settings;
   /** Called for each request with its method and query, such as "PUT ?partNumber=1&…". */
   fault: (request: string) => StoreFault | undefined;
+  /** Resolves when the store has answered all late requests. */
+  lateRequests: () => Promise<unknown>;
 }
 
 export async function startStub(t: TestContext, settings: S3Settings): Promise<StoreStub> {
+  const late: Promise<void>[] = [];
   const server = createServer((asked, answer) => {
     const fault = stub.fault(`${asked.method} ${asked.url!.replace(/^[^?]*/, "")}`);
     if (fault === "hang") return;
@@ -30,7 +33,7 @@ export async function startStub(t: TestContext, settings: S3Settings): Promise<S
       asked.resume().on("end", () => answer.writeHead(fault).end());
       return;
     }
-    if (fault === "late") passLate(asked, settings.endpoint!);
+    if (fault === "late") late.push(passLate(asked, settings.endpoint!));
     else pass(asked, answer, settings.endpoint!, fault);
   });
   server.listen(0, "127.0.0.1");
@@ -43,6 +46,7 @@ export async function startStub(t: TestContext, settings: S3Settings): Promise<S
   const stub: StoreStub = {
     settings: { ...settings, endpoint: `http://127.0.0.1:${port}`, pathStyle: true },
     fault: () => undefined,
+    lateRequests: () => Promise.all(late),
   };
   return stub;
 }
@@ -75,13 +79,18 @@ function pass(
 }
 
 async function passLate(asked: IncomingMessage, endpoint: string): Promise<void> {
-  const body = Buffer.concat(await asked.toArray());
+  const body = await asked.toArray().then(Buffer.concat, () => undefined);
   asked.socket.destroy();
+  // The client has given up before its body was complete.
+  if (!body) return;
   await setTimeout(LATE_MS);
-  // Nobody waits for this answer, and the store may be gone with the test.
-  request(endpoint + asked.url, { method: asked.method!, headers: asked.headers, agent: false })
-    .on("error", () => {})
-    .end(body);
+  const onward = request(endpoint + asked.url, { method: asked.method!, headers: asked.headers, agent: false });
+  // The store may be gone with the test.
+  await new Promise<void>((resolve) => {
+    onward.on("response", (answered) => answered.resume());
+    onward.on("close", resolve).on("error", () => {});
+    onward.end(body);
+  });
 }
 
 function flipBit(): Transform {

@@ -12,7 +12,7 @@ import {
   type Shape,
 } from "../../core/resource/fields.ts";
 import { knownForm } from "../../core/resource/known-form.ts";
-import type { Versioned } from "../../core/resource/resource.ts";
+import { idOf, type Versioned } from "../../core/resource/resource.ts";
 import type { Resource, Schema } from "../../core/resource/schema.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import type { IdKind } from "../../util/ids.ts";
@@ -117,6 +117,7 @@ export function operation<Q extends Shape, B extends Shape>(declared: Declaratio
 export function addOperation(app: FastifyInstance, context: HttpContext, described: Operation): void {
   const { core, limits, log, metrics, rates } = context;
   const isRead = described.method === "GET";
+  described.answer.status === 201 && !described.storesNothing && described.body !== "bytes";
   const mayHaveKey = takesKey(described);
   const { id: idRule, innerId: innerRule, pathField, query, answer, access, orAdmin } = described;
   const body = described.withFiles ? "file" : described.body;
@@ -183,15 +184,26 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
     if (innerRule) call.innerId = knownForm(params[innerRule.name]!, innerRule.kind, innerRule.unknown);
     if (pathField) call.pathValue = readField(pathField.name, pathField.field, params[pathField.name]);
     reply.code(answer.status);
-    const { key } = call;
-    if (key === undefined) return handle(call);
-    return oneAtATime(core, call.caller, key, () => handle(call));
+    const { caller, key } = call;
+    return key === undefined ? handle(call) : oneAtATime(core, caller, key, () => handle(call));
   }
 
   async function handle(call: Call<Shape, Shape>): Promise<unknown> {
     const result = await described.handle(call);
+    if (isCreation(described)) call.reply.header("location", toLocation(call, described, result));
     return answer.versioned ? sendVersioned(call.request, call.reply, result as Versioned) : result;
   }
+}
+
+/** Uploads set `Location` themselves, before their first bytes arrive. */
+function isCreation({ answer, body, storesNothing }: Operation): boolean {
+  return answer.status === 201 && body !== "bytes" && !storesNothing;
+}
+
+/** Returns the URL of the resource that a call has created. */
+function toLocation({ core, id }: Call<Shape, Shape>, { path, answer }: Operation, result: unknown): string {
+  const created = answer.versioned ? idOf((result as Versioned).json) : (result as { id: string }).id;
+  return `${core.origin()}${path.replace(":id", id)}/${created}`;
 }
 
 /** Returns the path in the form of the document. */

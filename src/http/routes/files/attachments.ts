@@ -14,7 +14,6 @@ import {
 import { filename, optional, type Parsed, readFields, TextFields } from "../../../core/resource/fields.ts";
 import { knownForm } from "../../../core/resource/known-form.ts";
 import { pageFields } from "../../../core/resource/page.ts";
-import { idOf } from "../../../core/resource/resource.ts";
 import { ParleyError } from "../../../errors.ts";
 import { repeated } from "../../protocol/bodies.ts";
 import { expectedVersions } from "../../protocol/conditions.ts";
@@ -106,7 +105,7 @@ export const uploadOperation: Operation = operation({
     "quota_exceeded",
     "disk_full",
   ],
-  async handle({ core, caller, query, key, request, reply, limits }) {
+  async handle({ core, caller, query, key, request, limits }) {
     await using uploads = await beginAttachment(core, caller, key, targetOf(query));
     const upload = uploads.add();
     const form = await receiveForm(request, upload, Object.keys(uploadFields), limits, query.strip_metadata);
@@ -116,9 +115,7 @@ export const uploadOperation: Operation = operation({
       if (fields.has(name)) throw repeated(name);
       fields.set(name, value);
     }
-    const created = await createAttachment(core, caller, uploads, targetOf(readFields(uploadFields, fields)));
-    reply.header("location", `${core.origin()}/v1/attachments/${idOf(created.json)}`);
-    return created;
+    return await createAttachment(core, caller, uploads, targetOf(readFields(uploadFields, fields)));
   },
 });
 

@@ -20,7 +20,6 @@ import {
   updateGroup,
 } from "../../../core/groups/groups.ts";
 import { pageFields } from "../../../core/resource/page.ts";
-import { idOf } from "../../../core/resource/resource.ts";
 import { expectedVersions } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
@@ -48,11 +47,7 @@ export const groupOperations: readonly Operation[] = [
     body: groupFields,
     answer: { status: 201, resource: groupResource, versioned: true },
     errors: ["count_limit_reached"],
-    async handle({ core, caller, body, key, reply }) {
-      const created = await createGroup(core, caller, body, key);
-      reply.header("location", `${core.origin()}/v1/groups/${idOf(created.json)}`);
-      return created;
-    },
+    handle: ({ core, caller, body, key }) => createGroup(core, caller, body, key),
   }),
   operation({
     name: "retrieveGroup",
@@ -128,11 +123,7 @@ export const groupOperations: readonly Operation[] = [
     body: invitationFields,
     answer: { status: 201, resource: memberResource, versioned: true },
     errors: ["group_not_found", "not_admin", "count_limit_reached"],
-    async handle({ core, caller, id, body, key, reply }) {
-      const invited = await inviteMember(core, caller, id, body, key);
-      reply.header("location", `${core.origin()}/v1/groups/${id}/members/${idOf(invited.json)}`);
-      return invited;
-    },
+    handle: ({ core, caller, id, body, key }) => inviteMember(core, caller, id, body, key),
   }),
   operation({
     name: "retrieveMember",

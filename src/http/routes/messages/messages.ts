@@ -21,7 +21,6 @@ import {
 } from "../../../core/resource/fields.ts";
 import { knownForm } from "../../../core/resource/known-form.ts";
 import { cursor, pageFields } from "../../../core/resource/page.ts";
-import { idOf } from "../../../core/resource/resource.ts";
 import { searchMessages } from "../../../core/search/search.ts";
 import { ParleyError } from "../../../errors.ts";
 import { requireScope } from "../../protocol/authentication.ts";
@@ -109,14 +108,12 @@ export const messageOperations: readonly Operation[] = [
       "quota_exceeded",
       "disk_full",
     ],
-    async handle({ core, caller, key, request, reply, limits }) {
+    async handle({ core, caller, key, request, limits }) {
       await using uploads = isForm(request) ? await RequestUploads.begin(core, caller, key) : undefined;
       const fields = uploads
         ? await receiveMessage(request, messageFields, uploads, limits)
         : await readMessage(request, messageFields, limits);
-      const created = await createMessage(core, caller, key, fields, uploads);
-      reply.header("location", `${core.origin()}/v1/messages/${idOf(created.json)}`);
-      return created;
+      return await createMessage(core, caller, key, fields, uploads);
     },
   }),
   operation({

@@ -11,7 +11,6 @@ import {
 } from "../../../core/people/contacts.ts";
 import { displayName, optional } from "../../../core/resource/fields.ts";
 import { pageFields } from "../../../core/resource/page.ts";
-import { idOf } from "../../../core/resource/resource.ts";
 import { expectedVersions } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
@@ -39,11 +38,7 @@ export const contactOperations: readonly Operation[] = [
     body: contactFields,
     answer: { status: 201, resource: contactResource, versioned: true },
     errors: ["contact_exists", "count_limit_reached"],
-    async handle({ core, caller, body, key, reply }) {
-      const created = await createContact(core, caller, body, key);
-      reply.header("location", `${core.origin()}/v1/contacts/${idOf(created.json)}`);
-      return created;
-    },
+    handle: ({ core, caller, body, key }) => createContact(core, caller, body, key),
   }),
   operation({
     name: "retrieveContact",

@@ -53,7 +53,6 @@ export const tokenOperations: readonly Operation[] = [
           ? { ...(await createToken(core, caller, userId, choice)), replayed: false }
           : await createTokenWithKey(core, caller, userId, choice, key);
       if (replayed) markReplay(reply);
-      reply.header("location", `${core.origin()}/v1/tokens/${token.id}`);
       return token;
     },
   }),

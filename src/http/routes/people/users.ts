@@ -40,7 +40,6 @@ export const userOperations: readonly Operation[] = [
     errors: ["username_taken"],
     async handle({ core, caller, body, key, reply }) {
       const { replayed, ...user } = await createUser(core, caller, body, key);
-      reply.header("location", `${core.origin()}/v1/users/${user.id}`);
       if (replayed) markReplay(reply);
       return unchanging(user);
     },

@@ -49,7 +49,6 @@ export const pushSubscriptionOperations: readonly Operation[] = [
     errors: ["count_limit_reached"],
     async handle({ core, caller, body, key, reply }) {
       const { subscription, isNew, replayed } = await createPushSubscription(core, caller, body, key);
-      reply.header("location", `${core.origin()}/v1/push_subscriptions/${subscription.id}`);
       if (replayed) markReplay(reply);
       if (!isNew) reply.code(200);
       return subscription;

@@ -49,7 +49,6 @@ export const webhookOperations: readonly Operation[] = [
     errors: ["count_limit_reached"],
     async handle({ core, caller, body, key, reply }) {
       const { webhook, replayed } = await createWebhook(core, caller, body, key);
-      reply.header("location", `${core.origin()}/v1/webhooks/${webhook.id}`);
       if (replayed) markReplay(reply);
       return webhook;
     },

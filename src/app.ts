@@ -218,10 +218,10 @@ function madeAnew({ makeResolver = () => new Resolver(NAMES) }: Parts) {
     makeResolver,
     verifiedTokens: new VerifiedTokens(),
     activity: new Activity(),
-    keysUnderWay: new Set<string>(),
-    uploadsUnderWay: new Map<string, number>(),
+    runningKeys: new Set<string>(),
+    runningUploads: new Map<string, number>(),
     resumables: new Resumables(),
-    archivesUnderWay: new Map<string, number>(),
+    runningArchives: new Map<string, number>(),
     eventHub: new EventHub(),
     damaged: new Set<string>(),
   };

@@ -34,7 +34,7 @@ export function startWebhooks(
   const slots = new Slots();
   const order = new RoundRobin();
   const handOut = new HandOut(core);
-  const underWay = new Set<Promise<void>>();
+  const running = new Set<Promise<void>>();
   /** Without webhooks, commits do not wake the job. Its next poll finds the first webhook. */
   let isIdle = false;
 
@@ -72,10 +72,10 @@ export function startWebhooks(
     const begun = performance.now();
     const done = attempt(delivery, signal).then((taken) => {
       slots.leave(delivery, webhook, taken && performance.now() - begun <= SLOW_MS);
-      underWay.delete(done);
+      running.delete(done);
       job.wake();
     });
-    underWay.add(done);
+    running.add(done);
   }
 
   /** Returns whether the receiver accepted it; undefined if nothing was sent. */
@@ -97,7 +97,7 @@ export function startWebhooks(
     async stop() {
       stopped.abort();
       await job.stop();
-      await Promise.all(underWay);
+      await Promise.all(running);
     },
   };
 }

@@ -53,7 +53,7 @@ async function reserved(server: TestApp): Promise<number> {
 async function isSettled(server: TestApp, files: number): Promise<void> {
   assert.ok(await eventually(async () => (await storedFiles(server.config)).length === files));
   assert.ok(await eventually(async () => (await reserved(server)) === 0));
-  assert.ok(await eventually(async () => server.app.core.uploadsUnderWay.size === 0));
+  assert.ok(await eventually(async () => server.app.core.runningUploads.size === 0));
 }
 
 onEachEngineWith(
@@ -138,23 +138,23 @@ test("large concurrent chunked uploads never exceed the quota, and at least one 
 test("one concurrent upload over the limit is 429 before its body is sent", async (t) => {
   const server = await startApp(t, { uploadsPerUser: 3 });
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
-  const underWay = () => server.app.core.uploadsUnderWay.get(ann.id) ?? 0;
+  const running = () => server.app.core.runningUploads.get(ann.id) ?? 0;
   const begun = await Promise.all([1, 2, 3].map(() => begin(server, ann, 1000)));
-  assert.ok(await eventually(async () => underWay() === 3));
+  assert.ok(await eventually(async () => running() === 3));
   const waiting = await begin(server, ann, 0, { expect: "100-continue" });
   const answer = await readAnswer(waiting);
   waiting.destroy();
   assert.match(answer, /^HTTP\/1\.1 429 .*\r\nretry-after: 1\r\n.*"code":"rate_limited"/is);
-  assert.equal(underWay(), 3, "one that is refused takes no place");
+  assert.equal(running(), 3, "a refused upload takes no slot");
   await read(upload(server.url, bob, new File(["x"], "bob's")), 201);
   const [hungUp, broken, whole] = begun as [Socket, Socket, Socket];
   hungUp.resetAndDestroy();
-  assert.ok(await eventually(async () => underWay() === 2), "the client hung up");
+  assert.ok(await eventually(async () => running() === 2), "the client hung up");
   await read(upload(server.url, ann, new File(["x"], "ann's")), 201);
   broken.write("0\r\n\r\n");
   assert.equal(await answerOf(broken), "400 malformed_body");
   assert.equal(await end(whole), "201");
-  assert.ok(await eventually(async () => underWay() === 0));
+  assert.ok(await eventually(async () => running() === 0));
   assert.equal((await filesOf(server, ann)).length, 2);
   await isSettled(server, 0);
 });

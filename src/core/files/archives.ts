@@ -8,6 +8,7 @@ import { type ZipEntry, zipChunks, zipSize } from "../../util/zip.ts";
 import { safeUniqueNames } from "../../util/zip-names.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
+import { takeSlot } from "../node/user-slots.ts";
 import { optional, reference } from "../resource/fields.ts";
 import { idList } from "../resource/list-fields.ts";
 import { NEWEST, OLDEST } from "../resource/page.ts";
@@ -148,25 +149,15 @@ function toEntries(rows: readonly AttachmentRow[]): Entry[] {
   });
 }
 
-/** Runs a download in one of the places that a user has for archives on this node. Throws `rate_limited` if they are taken. */
-export async function inArchivePlace<T>(core: Core, userId: string, download: () => Promise<T>): Promise<T> {
-  const { archivesUnderWay, limits } = core;
-  const others = archivesUnderWay.get(userId) ?? 0;
-  if (others >= limits.archivesPerUser) {
-    throw new ParleyError(
-      "rate_limited",
-      `This user has reached the limit of ${others} archives at once. Retry when one of them has ended.`,
-      { header: RETRY_AFTER_SECONDS },
-    );
-  }
-  archivesUnderWay.set(userId, others + 1);
-  try {
-    return await download();
-  } finally {
-    const left = archivesUnderWay.get(userId)! - 1;
-    if (left > 0) archivesUnderWay.set(userId, left);
-    else archivesUnderWay.delete(userId);
-  }
+/** Takes one of a user's slots for archives on this node until it is disposed of. Throws `rate_limited` if none is left. */
+export function takeArchiveSlot({ limits, runningArchives }: Core, userId: string): Disposable {
+  const slot = takeSlot(runningArchives, userId, limits.archivesPerUser);
+  if (slot) return slot;
+  throw new ParleyError(
+    "rate_limited",
+    `This user has reached the limit of ${limits.archivesPerUser} archives at once. Retry when one of them has ended.`,
+    { header: RETRY_AFTER_SECONDS },
+  );
 }
 
 /**

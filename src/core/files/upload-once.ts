@@ -11,7 +11,7 @@ import type { Scan, Verdict } from "../node/scanner.ts";
 import { isReplay, writeIdempotent } from "../record/idempotency.ts";
 import { FileFacts } from "./file-facts.ts";
 import { MetadataStripper } from "./picture-strip.ts";
-import { countUpload, INTENT_MS, newBlobKey, type Room, Upload } from "./upload.ts";
+import { INTENT_MS, newBlobKey, type Room, takeUploadSlot, Upload } from "./upload.ts";
 
 const RENEW_MS = 10 * 60_000;
 /** How long a reservation is valid. The quota of a longer upload is checked when it is committed. */
@@ -96,7 +96,7 @@ export class UploadOnce extends Upload {
     super(core, caller.userId, core.limits.userQuotaBytes > 0 ? core.newId("att") : "", new FileFacts());
     this.#caller = caller;
     this.isHashOnly = isHashOnly;
-    this.#slot = countUpload(core, caller.userId);
+    this.#slot = takeUploadSlot(core, caller.userId);
   }
 
   /**

@@ -20,7 +20,7 @@ import {
 } from "../resource/schema.ts";
 import { checkTarget, type Target, versioned } from "./attachments.ts";
 import { FileFacts } from "./file-facts.ts";
-import { countUpload, INTENT_MS, newBlobKey, refuseTooLarge } from "./upload.ts";
+import { INTENT_MS, newBlobKey, refuseTooLarge, takeUploadSlot } from "./upload.ts";
 import { type Checksum, expiryOf, type Finished, ResumableUpload } from "./upload-append.ts";
 
 export type { Checksum, UploadRow };
@@ -181,7 +181,7 @@ export function appendToUpload(core: Core, caller: Caller, id: string, append: A
   const run = async () => {
     const row = await getUpload(core, caller, id);
     if (row.attachment_id !== null) throw new ParleyError("upload_completed");
-    using _ = countUpload(core, caller.userId);
+    using _slot = takeUploadSlot(core, caller.userId);
     return await continueUpload(core, caller, row, append);
   };
   return inTurn(core, caller, id, run, append.end);

@@ -6,6 +6,7 @@ import { exactSize } from "../../util/sizes.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
 import type { Verdict } from "../node/scanner.ts";
+import { takeSlot } from "../node/user-slots.ts";
 import { newEntry } from "../record/audit-trail.ts";
 import { withCharset } from "./charset.ts";
 import { FileFacts } from "./file-facts.ts";
@@ -166,23 +167,15 @@ export function fileTooLarge(maxBytes: number): ParleyError {
   return new ParleyError("file_too_large", detail, { param: "file" });
 }
 
-/** Counts a running upload until it is disposed of. Throws `rate_limited` beyond the limit of this node. */
-export function countUpload({ limits, uploadsUnderWay }: Core, userId: string): Disposable {
-  const others = uploadsUnderWay.get(userId) ?? 0;
-  if (others >= limits.uploadsPerUser) {
-    throw new ParleyError(
-      "rate_limited",
-      `You have reached the limit of ${others} uploads at once. Retry when one of them has ended.`,
-      { header: RETRY_AFTER_SECONDS },
-    );
-  }
-  uploadsUnderWay.set(userId, others + 1);
-  const end = () => {
-    const left = uploadsUnderWay.get(userId)! - 1;
-    if (left > 0) uploadsUnderWay.set(userId, left);
-    else uploadsUnderWay.delete(userId);
-  };
-  return { [Symbol.dispose]: end };
+/** Takes one of a user's slots for uploads on this node until it is disposed of. Throws `rate_limited` if none is left. */
+export function takeUploadSlot({ limits, runningUploads }: Core, userId: string): Disposable {
+  const slot = takeSlot(runningUploads, userId, limits.uploadsPerUser);
+  if (slot) return slot;
+  throw new ParleyError(
+    "rate_limited",
+    `You have reached the limit of ${limits.uploadsPerUser} uploads at once. Retry when one of them has ended.`,
+    { header: RETRY_AFTER_SECONDS },
+  );
 }
 
 /** Returns a random key for the blob store. */

@@ -58,12 +58,12 @@ export interface Core extends DataAccess {
   /** Creates the DNS resolver for host names that users choose. */
   makeResolver: () => Resolver;
   /** User and Idempotency-Key of each running request. */
-  keysUnderWay: Set<string>;
+  runningKeys: Set<string>;
   /** How many uploads of each user are running on this node. */
-  uploadsUnderWay: Map<string, number>;
+  runningUploads: Map<string, number>;
   resumables: Resumables;
   /** How many archives of each user are being downloaded from this node. */
-  archivesUnderWay: Map<string, number>;
+  runningArchives: Map<string, number>;
   /** Limits the messages that each user sends to others on this node; null means no limit. */
   messageRate: Rate | null;
   typists: Typists;

@@ -62,12 +62,12 @@ export async function oneAtATime<T>(
   run: () => Promise<T>,
 ): Promise<T> {
   const name = `${caller.userId} ${key}`;
-  if (core.keysUnderWay.has(name)) throw new ParleyError("idempotency_in_progress");
-  core.keysUnderWay.add(name);
+  if (core.runningKeys.has(name)) throw new ParleyError("idempotency_in_progress");
+  core.runningKeys.add(name);
   try {
     return await run();
   } finally {
-    core.keysUnderWay.delete(name);
+    core.runningKeys.delete(name);
   }
 }
 

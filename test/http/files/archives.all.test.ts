@@ -166,7 +166,7 @@ test("HEAD of an archive has the size and counts no download", async (t) => {
     [200, String(size), ""],
   );
   assert.equal(server.app.core.downloadLog.take().counted.length, 0);
-  assert.equal(server.app.core.archivesUnderWay.size, 0);
+  assert.equal(server.app.core.runningArchives.size, 0);
   await unpack(url);
   assert.deepEqual(server.app.core.downloadLog.take().counted, [
     { attachmentId: id, address: "127.0.0.1", count: 1 },
@@ -262,7 +262,7 @@ for (const [damage, hurt] of [
     assert.deepEqual([status, promised], [200, size]);
     assert.ok(came < size - 100, `${came} of ${size}`);
     await assert.rejects(fetch(url).then((answer) => answer.arrayBuffer()));
-    assert.ok(await eventually(async () => server.app.core.archivesUnderWay.size === 0));
+    assert.ok(await eventually(async () => server.app.core.runningArchives.size === 0));
   });
 }
 
@@ -279,7 +279,7 @@ test("one more concurrent archive than the limit is 429, and an aborted one ends
   assert.equal(await code(Promise.resolve(refused), 429), "rate_limited");
   assert.deepEqual(await unpack(another.url), { b: "b" });
   for (const each of stalled) each.destroy();
-  assert.ok(await eventually(async () => server.app.core.archivesUnderWay.size === 0));
+  assert.ok(await eventually(async () => server.app.core.runningArchives.size === 0));
   assert.equal((await fetch(archive.url, { method: "HEAD" })).status, 200);
 });
 

@@ -121,7 +121,7 @@ test("a node that lost a resumable upload to another cannot write to it", { skip
   });
   const answered = once(late, "response") as Promise<[IncomingMessage]>;
   late.write(Buffer.alloc(1000));
-  assert.ok(await eventually(async () => a.app.core.uploadsUnderWay.has(user.id)));
+  assert.ok(await eventually(async () => a.app.core.runningUploads.has(user.id)));
   assert.equal((await tus(b, user, "HEAD", path)).headers.get("upload-offset"), "0");
   assert.equal((await patch(b, user, path, 0, LARGE.subarray(0, 9_000_000))).status, 204);
   late.end(Buffer.alloc(LARGE.length - 1000));

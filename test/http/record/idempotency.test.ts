@@ -235,8 +235,8 @@ test("a request with the key of a running one is 409, and may be repeated if tha
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const socket = await beginUpload(server.url, ann, { "content-length": 1000, ...withKey(KEY) });
   socket.write(`${FORM_HEAD}beginning`);
-  const { keysUnderWay } = server.app.core;
-  assert.ok(await eventually(async () => keysUnderWay.size === 1));
+  const { runningKeys } = server.app.core;
+  assert.ok(await eventually(async () => runningKeys.size === 1));
   assert.equal(await code(give(server, ann), 409), "idempotency_in_progress");
   assert.equal(
     await code(create(server, ann, "bob"), 409),
@@ -246,7 +246,7 @@ test("a request with the key of a running one is 409, and may be repeated if tha
   await made(give(server, ann, { key: "another" }), false);
   await made(give(server, bob), false);
   socket.destroy();
-  assert.ok(await eventually(async () => keysUnderWay.size === 0));
+  assert.ok(await eventually(async () => runningKeys.size === 0));
   await made(give(server, ann), false);
   assert.equal((await filesOf(server, ann)).length, 2);
 });

@@ -87,10 +87,10 @@ for (const engine of ["sqlite", "postgres"] as const) {
     const repair = site.command.start("check", "--repair-search");
     const databaseUrl = site.command.env.PARLEY_DATABASE_URL ?? null;
     const column = columnOf({ databaseUrl, dataFolder: folderOf(site.command) });
-    const isUnderWay = async () => (await column("SELECT after_id FROM reindexing")).length > 0;
+    const isRunning = async () => (await column("SELECT after_id FROM reindexing")).length > 0;
     const ended = once(repair, "exit");
     // The repair may also have ended before this check.
-    while (repair.exitCode === null && !(await isUnderWay())) await sleep(1);
+    while (repair.exitCode === null && !(await isRunning())) await sleep(1);
     repair.kill("SIGKILL");
     await ended;
     await site.command.serve();

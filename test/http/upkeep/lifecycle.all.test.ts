@@ -103,7 +103,7 @@ test("a stop lets a running upload finish, and refuses new connections", async (
   const body = `${FORM_HEAD}late${FORM_TAIL}`;
   const socket = await beginUpload(server.url, user, { "content-length": body.length });
   socket.write(body.slice(0, 90));
-  assert.ok(await eventually(async () => server.app.core.uploadsUnderWay.has(user.id)));
+  assert.ok(await eventually(async () => server.app.core.runningUploads.has(user.id)));
   const stopped = server.app.stop();
   await assert.rejects(eventually(async () => (await fetch(`${server.url}/healthz`)).ok && false));
   socket.write(body.slice(90));

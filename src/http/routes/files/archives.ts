@@ -4,8 +4,8 @@ import {
   archiveResource,
   createArchive,
   createConversationArchive,
-  inArchivePlace,
   openArchive,
+  takeArchiveSlot,
 } from "../../../core/files/archives.ts";
 import { archiveSubject } from "../../../core/node/links.ts";
 import { anyText, describedField, optional } from "../../../core/resource/fields.ts";
@@ -73,25 +73,22 @@ export const downloadOperation: Operation = operation({
       const detail = "Links to archives are signed and expire. Create a new one with POST /v1/archives.";
       throw refusedLink(call, subject, expires, signature, detail);
     }
-    return inArchivePlace(core, user, async () => {
-      const address = clientAddress(request);
-      const { size, chunks } = await openArchive(core, user, files, (id) =>
-        core.downloadLog.note(id, address),
-      );
-      reply.headers({
-        "content-type": "application/zip",
-        "content-length": size,
-        "content-disposition": contentDisposition(filename),
-        "content-security-policy": "default-src 'none'; sandbox",
-        // Its contents change when files are deleted.
-        "cache-control": "private, no-store",
-      });
-      if (request.method === "HEAD") return reply.send();
-      // The answer has begun, so missing bytes can only be logged.
-      await sendChunks(reply, chunks).catch((error) =>
-        log.error({ request_id: request.id, ...errorFields(error) }, "a download was cut"),
-      );
-      return reply;
+    using _slot = takeArchiveSlot(core, user);
+    const address = clientAddress(request);
+    const { size, chunks } = await openArchive(core, user, files, (id) => core.downloadLog.note(id, address));
+    reply.headers({
+      "content-type": "application/zip",
+      "content-length": size,
+      "content-disposition": contentDisposition(filename),
+      "content-security-policy": "default-src 'none'; sandbox",
+      // Its contents change when files are deleted.
+      "cache-control": "private, no-store",
     });
+    if (request.method === "HEAD") return reply.send();
+    // The answer has begun, so missing bytes can only be logged.
+    await sendChunks(reply, chunks).catch((error) =>
+      log.error({ request_id: request.id, ...errorFields(error) }, "a download was cut"),
+    );
+    return reply;
   },
 });

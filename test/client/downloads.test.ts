@@ -12,7 +12,7 @@ import { type DownloadProgress, Parley } from "../../client/src/index.ts";
 import { startApp, startOn } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { proxy } from "../support/proxy.ts";
-import { clientOf, onEachEngine } from "./engines.ts";
+import { clientOf, onEngines } from "./engines.ts";
 import { failure } from "./failure.ts";
 
 /** Starts with text, because random bytes may look like a music file. */
@@ -24,7 +24,7 @@ async function folderOf(t: TestContext): Promise<string> {
   return folder;
 }
 
-onEachEngine("a downloaded file is identical, as a stream, in memory or as a file", async (t, config) => {
+onEngines("a downloaded file is identical, as a stream, in memory or as a file", async (t, config) => {
   const { attachments } = await clientOf(await startOn(t, config));
   const made = await attachments.upload(new File([BYTES], "data.bin"));
   const reports: DownloadProgress[] = [];

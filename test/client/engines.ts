@@ -7,7 +7,7 @@ import { testDatabase } from "../support/engines/postgres.ts";
 import { isLong } from "../support/scale.ts";
 
 /** Runs a test on SQLite, and in the long version also on PostgreSQL: the client sends the same to both. */
-export function onEachEngine(name: string, run: (t: TestContext, config: Config) => Promise<void>): void {
+export function onEngines(name: string, run: (t: TestContext, config: Config) => Promise<void>): void {
   test(`${name} (SQLite)`, async (t) => run(t, await testConfig(t)));
   if (isLong)
     test(`${name} (PostgreSQL)`, async (t) => {

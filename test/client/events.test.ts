@@ -6,7 +6,7 @@ import { readMessages } from "../../client/src/server-sent-events.ts";
 import { startApp, startOn, type TestApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { proxy } from "../support/proxy.ts";
-import { clientOf, onEachEngine } from "./engines.ts";
+import { clientOf, onEngines } from "./engines.ts";
 import { failure } from "./failure.ts";
 
 type Options = Parameters<Parley["events"]["stream"]>[0];
@@ -48,7 +48,7 @@ async function listener(server: TestApp, url = server.url) {
 const add = (parley: Parley, username: string) =>
   parley.contacts.create({ username, phone_number: "555-0100" });
 
-onEachEngine("a stream resumes after its last event when the server restarts", async (t, given) => {
+onEngines("a stream resumes after its last event when the server restarts", async (t, given) => {
   const config = { ...given, secrets: ["s".repeat(32)] };
   const first = await startOn(t, config);
   const again = { ...config, port: first.app.port() };
@@ -90,7 +90,7 @@ test("events during a lost connection are delivered, also before the first event
   assert.deepEqual(await stream.close(), ["ada", "grace", "edsger"]);
 });
 
-onEachEngine("all changes after a cursor are delivered, whatever is read meanwhile", async (t, config) => {
+onEngines("all changes after a cursor are delivered, whatever is read meanwhile", async (t, config) => {
   const server = await startOn(t, config);
   const parley = await clientOf(server);
   for (const names of [["ada", "grace"], ["edsger"]]) {
@@ -194,7 +194,7 @@ test("events of a group and its members match their types", async (t) => {
   await bobs.close();
 });
 
-onEachEngine(
+onEngines(
   "typing events are streamed, and do not move the position of the last stored event",
   async (t, config) => {
     const server = await startOn(t, config);

@@ -9,10 +9,10 @@ import { startApp, startOn } from "../support/app.ts";
 import { type Fate, proxy } from "../support/proxy.ts";
 import { receiver } from "../support/receiver.ts";
 import { unzip } from "../support/zip.ts";
-import { clientOf, onEachEngine } from "./engines.ts";
+import { clientOf, onEngines } from "./engines.ts";
 import { failure } from "./failure.ts";
 
-onEachEngine("contacts", async (t, config) => {
+onEngines("contacts", async (t, config) => {
   const { contacts } = await clientOf(await startOn(t, config));
   const ada = await contacts.create({ username: "ada", phone_number: "555-0100", display_name: "Ada" });
   assert.deepEqual([ada.username, ada.phone_number, ada.display_name], ["ada", "555-0100", "Ada"]);
@@ -31,7 +31,7 @@ onEachEngine("contacts", async (t, config) => {
   assert.equal((await failure(contacts.retrieve(ada.id))).code, "contact_not_found");
 });
 
-onEachEngine("attachments", async (t, config) => {
+onEngines("attachments", async (t, config) => {
   const { attachments, contacts } = await clientOf(await startOn(t, config));
   const { conversation_id } = await contacts.create({ username: "ada", phone_number: "555-0100" });
   const first = await attachments.upload(new File(["first"], "first.txt"), { conversation_id });
@@ -55,7 +55,7 @@ onEachEngine("attachments", async (t, config) => {
   assert.equal((await failure(attachments.retrieve(first.id))).code, "attachment_not_found");
 });
 
-onEachEngine("uploads", async (t, config) => {
+onEngines("uploads", async (t, config) => {
   const { attachments, contacts, uploads } = await clientOf(await startOn(t, config));
   const { conversation_id } = await contacts.create({ username: "ada", phone_number: "555-0100" });
   const upload = await uploads.create({ filename: "a.txt", conversation_id, length: 4 });
@@ -78,7 +78,7 @@ onEachEngine("uploads", async (t, config) => {
   assert.deepEqual(await uploads.send(new File(["whole"], "b.txt"), { resume: ids[0] }), sent);
 });
 
-onEachEngine("archives", async (t, config) => {
+onEngines("archives", async (t, config) => {
   const { archives, attachments, contacts } = await clientOf(await startOn(t, config));
   const { conversation_id } = await contacts.create({ username: "ada", phone_number: "555-0100" });
   const [first, second] = [
@@ -108,7 +108,7 @@ onEachEngine("archives", async (t, config) => {
   assert.equal((await failure(gone)).code, "attachment_not_found");
 });
 
-onEachEngine("messages", async (t, config) => {
+onEngines("messages", async (t, config) => {
   const parley = await clientOf(await startOn(t, config));
   const { messages } = parley;
   const { id: me, conversation_id } = await parley.me();
@@ -151,7 +151,7 @@ onEachEngine("messages", async (t, config) => {
   assert.equal((await failure(messages.retrieve(hello.id))).code, "message_not_found");
 });
 
-onEachEngine("a search goes through all pages, also those without hits", async (t, config) => {
+onEngines("a search goes through all pages, also those without hits", async (t, config) => {
   const server = await startOn(t, config);
   const { token } = await server.user();
   const parley = new Parley({ url: server.url, token });
@@ -178,7 +178,7 @@ onEachEngine("a search goes through all pages, also those without hits", async (
   assert.equal((await failure(messages.search({ q: "?" }))).param, "q");
 });
 
-onEachEngine("conversations", async (t, config) => {
+onEngines("conversations", async (t, config) => {
   const { contacts, conversations, messages } = await clientOf(await startOn(t, config));
   const { conversation_id } = await contacts.create({ username: "ada", phone_number: "555-0100" });
   const { id: message_id } = await messages.create({ conversation_id, text: "hello" });
@@ -194,7 +194,7 @@ onEachEngine("conversations", async (t, config) => {
   assert.deepEqual((await conversations.list({ kind: "contact" })).data, [muted]);
 });
 
-onEachEngine("blocks", async (t, config) => {
+onEngines("blocks", async (t, config) => {
   const { blocks } = await clientOf(await startOn(t, config));
   for (const name of ["zoë/?#", "Ada", "50%"]) assert.equal(await blocks.create(name), undefined);
   const names = async (list: List<{ username: string }>) =>
@@ -205,7 +205,7 @@ onEachEngine("blocks", async (t, config) => {
   assert.deepEqual(await names(blocks.list()), ["50%", "zoë/?#"]);
 });
 
-onEachEngine("groups and their members are managed", async (t, config) => {
+onEngines("groups and their members are managed", async (t, config) => {
   const server = await startOn(t, config);
   const [ann, bob] = [await clientOf(server), await clientOf(server)];
   const { username: annsName } = await ann.me();
@@ -273,7 +273,7 @@ test("an inbox continues after a page without a match, in both directions", asyn
   assert.deepEqual(await ids({ ending_before: "0".repeat(26) }), [notes, top]);
 });
 
-onEachEngine("webhooks", async (t, config) => {
+onEngines("webhooks", async (t, config) => {
   const to = await receiver(t);
   const server = await startOn(t, { ...config, limits: { ...config.limits, webhooksAllowPrivate: true } });
   const { webhooks } = await clientOf(server);
@@ -298,7 +298,7 @@ onEachEngine("webhooks", async (t, config) => {
   assert.equal((await failure(webhooks.retrieve(made.id))).code, "webhook_not_found");
 });
 
-onEachEngine("push subscriptions are created, listed and deleted", async (t, config) => {
+onEngines("push subscriptions are created, listed and deleted", async (t, config) => {
   const parley = await clientOf(await startOn(t, config));
   const { pushSubscriptions } = parley;
   assert.match((await parley.me()).push_public_key, /^B[\w-]{86}$/);
@@ -315,7 +315,7 @@ onEachEngine("push subscriptions are created, listed and deleted", async (t, con
   assert.equal((await failure(pushSubscriptions.retrieve(made.id))).code, "push_subscription_not_found");
 });
 
-onEachEngine("users, tokens, the audit trail and the caller are read and managed", async (t, config) => {
+onEngines("users, tokens, the audit trail and the caller are read and managed", async (t, config) => {
   const server = await startOn(t, config);
   const parley = await clientOf(server, {}, { scopes: SCOPES });
   const { users, tokens, audit } = parley;
@@ -363,7 +363,7 @@ test("a change with an outdated version is refused", async (t) => {
   assert.equal(etagOf({}), undefined);
 });
 
-onEachEngine("lists continue over pages in both directions", async (t, config) => {
+onEngines("lists continue over pages in both directions", async (t, config) => {
   const { contacts } = await clientOf(await startOn(t, config));
   const made: string[] = [];
   for (let i = 0; i < 23; i++) {

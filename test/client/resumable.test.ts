@@ -8,7 +8,7 @@ import { test } from "node:test";
 import type { Parley } from "../../client/src/index.ts";
 import { startApp, startOn } from "../support/app.ts";
 import { proxy } from "../support/proxy.ts";
-import { clientOf, onEachEngine } from "./engines.ts";
+import { clientOf, onEngines } from "./engines.ts";
 import { failure } from "./failure.ts";
 
 const BYTES = randomBytes(12 * 1024 * 1024 + 7);
@@ -18,7 +18,7 @@ async function assertStored({ attachments }: Parley, id: string, bytes: Buffer):
   assert.ok(bytes.equals(Buffer.from(await (await download.blob()).arrayBuffer())), "it has other bytes");
 }
 
-onEachEngine("an upload continues at the server's offset after cut connections", async (t, config) => {
+onEngines("an upload continues at the server's offset after cut connections", async (t, config) => {
   const server = await startOn(t, config);
   const between = await proxy(t, server.url, () => "pass");
   const parley = await clientOf(server, { url: between.url });

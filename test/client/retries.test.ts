@@ -6,7 +6,7 @@ import { startApp, startOn, type TestApp } from "../support/app.ts";
 import { freePort } from "../support/command.ts";
 import { storedFiles } from "../support/files-on-disk.ts";
 import { type Between, type Fate, proxy } from "../support/proxy.ts";
-import { onEachEngine } from "./engines.ts";
+import { onEngines } from "./engines.ts";
 import { failure } from "./failure.ts";
 
 const ADA = { username: "ada", phone_number: "555-0100" };
@@ -27,7 +27,7 @@ const busy = (seconds?: number): Fate => ({
   ...(seconds === undefined ? {} : { headers: { "retry-after": String(seconds) } }),
 });
 
-onEachEngine("a contact is created once although answers were lost", async (t, config) => {
+onEngines("a contact is created once although answers were lost", async (t, config) => {
   const server = await startOn(t, config);
   const { parley, seen } = await throughProxy(t, server, "lose the answer", "lose the answer");
   const made = await parley.contacts.create(ADA);
@@ -39,7 +39,7 @@ onEachEngine("a contact is created once although answers were lost", async (t, c
   assert.equal(seen.at(-1)!.key, "mine");
 });
 
-onEachEngine(
+onEngines(
   "an upload whose answer was lost is stored once, if its source can be read twice",
   async (t, config) => {
     const server = await startOn(t, config);

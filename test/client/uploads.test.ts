@@ -10,7 +10,7 @@ import type { Parley, UploadOptions, UploadProgress, UploadSource } from "../../
 import { startApp, startOn } from "../support/app.ts";
 import { eventually, storedFiles } from "../support/files-on-disk.ts";
 import { proxy } from "../support/proxy.ts";
-import { clientOf, onEachEngine } from "./engines.ts";
+import { clientOf, onEngines } from "./engines.ts";
 import { failure } from "./failure.ts";
 
 const BYTES = randomBytes(3_000_001);
@@ -50,7 +50,7 @@ async function uploads(
   return { made, total: reports[0]!.total };
 }
 
-onEachEngine("each kind of source uploads unchanged, with progress", async (t, config) => {
+onEngines("each kind of source uploads unchanged, with progress", async (t, config) => {
   const parley = await clientOf(await startOn(t, config));
   const path = join(await folderOf(t), "from a path.bin");
   await writeFile(path, BYTES);
@@ -142,7 +142,7 @@ test("text cut within a character is refused, also beside files", async (t) => {
   assert.deepEqual((await messages.list({ conversation_id })).data, []);
 });
 
-onEachEngine("an aborted upload leaves nothing on the server or in the process", async (t, config) => {
+onEngines("an aborted upload leaves nothing on the server or in the process", async (t, config) => {
   const server = await startOn(t, config);
   const parley = await clientOf(server);
   const path = join(await folderOf(t), "file");

@@ -8,7 +8,7 @@ import { eventually } from "../support/files-on-disk.ts";
 import { add, person } from "../support/people.ts";
 import { holds } from "../support/property.ts";
 import { type Fate, proxy } from "../support/proxy.ts";
-import { onEachEngine } from "./engines.ts";
+import { onEngines } from "./engines.ts";
 import { failure } from "./failure.ts";
 
 /** Creates two users who are contacts of each other, with a proxy before the second one. */
@@ -79,7 +79,7 @@ function plain(messages: Iterable<Message>): string {
 const listed = (parley: Parley, conversation_id: string) =>
   Array.fromAsync(parley.messages.list({ conversation_id, ending_before: `msg_${"0".repeat(26)}` }));
 
-onEachEngine("a watch starts with the newest messages and delivers every change once", async (t, config) => {
+onEngines("a watch starts with the newest messages and delivers every change once", async (t, config) => {
   const { ann, bob, watching, conversation } = await pair(t, await startOn(t, config));
   const send = (text: string) => ann.messages.create({ conversation_id: conversation, text });
   const [old, ...newer] = [await send("a"), await send("b"), await send("c")];
@@ -168,7 +168,7 @@ test("a watch starts with the newest messages at the time of its list", async (t
 
 const runs = fc.array(fc.array(operation, { minLength: 3, maxLength: 12 }), { minLength: 3, maxLength: 3 });
 
-onEachEngine(
+onEngines(
   "concurrent messages during new watches and cut connections appear once and in order",
   async (t, config) => {
     const server = await startOn(t, config);

@@ -8,7 +8,7 @@ import { sql } from "../../src/db/sql.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 import { addUser } from "../support/rows.ts";
 import { threads } from "../support/threads.ts";
-import { onEachEngine, openOnPostgres, openOnSqlite } from "./databases.ts";
+import { onEachDatabase, openOnPostgres, openOnSqlite } from "./databases.ts";
 
 // Loaded only now, so that the threads it starts are recorded.
 const { openSqlite } = await import("../../src/db/engines/sqlite/sqlite.ts");
@@ -16,7 +16,7 @@ const { openSqlite } = await import("../../src/db/engines/sqlite/sqlite.ts");
 const ids = sql<[id: string]>`SELECT id FROM users ORDER BY id`;
 const broken = sql<[id: string]>`SELECT no_function()`;
 
-onEachEngine(
+onEachDatabase(
   "a background read sees every acknowledged write, and its failure fails no other read",
   async (db) => {
     const expected: [string][] = [];
@@ -30,7 +30,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("a background read changes nothing", async (db) => {
+onEachDatabase("a background read changes nothing", async (db) => {
   await addUser(db, "a");
   await assert.rejects(db.background.allValues(sql<[]>`DELETE FROM users`));
   assert.deepEqual(await db.background.allValues(ids), [["a"]]);

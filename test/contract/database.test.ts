@@ -15,7 +15,7 @@ import { findSeat } from "../../src/db/queries/visibility/seats.ts";
 import { raw, sql } from "../../src/db/sql.ts";
 import { createFuse } from "../../src/util/fuse.ts";
 import { addUser, anEntry, aToken, attachment, aUser, contact, walk } from "../support/rows.ts";
-import { onEachEngine } from "./databases.ts";
+import { onEachDatabase } from "./databases.ts";
 
 async function withUsers(db: Database): Promise<Database> {
   await addUser(db, "a");
@@ -23,7 +23,7 @@ async function withUsers(db: Database): Promise<Database> {
   return db;
 }
 
-onEachEngine("concurrent writes succeed or fail separately", async (db) => {
+onEachDatabase("concurrent writes succeed or fail separately", async (db) => {
   await withUsers(db);
   const results = await Promise.allSettled(
     Array.from({ length: 40 }, (_, i) =>
@@ -34,7 +34,7 @@ onEachEngine("concurrent writes succeed or fail separately", async (db) => {
   assert.equal((await listContacts(db, "a", {}, walk(NEWEST, 100))).length, 20);
 });
 
-onEachEngine("erasing a user during their own writes leaves no row", async (db) => {
+onEachDatabase("erasing a user during their own writes leaves no row", async (db) => {
   let erasings = 0;
   for (let round = 0; round < 15; round++) {
     const user = `v${round}`;
@@ -62,7 +62,7 @@ onEachEngine("erasing a user during their own writes leaves no row", async (db) 
   assert.ok(erasings > 0);
 });
 
-onEachEngine(
+onEachDatabase(
   "a write that fails halfway is rolled back, and others in its transaction are kept",
   async (db) => {
     await withUsers(db);
@@ -84,7 +84,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("usernames are unique by key, and the first user is created only once", async (db) => {
+onEachDatabase("usernames are unique by key, and the first user is created only once", async (db) => {
   const user = aUser("u1");
   const token = aToken("u1", 1);
   assert.equal(await db.write("createFirstUser", { user, token }), true);
@@ -110,7 +110,7 @@ async function leaveTombstone(db: Database): Promise<void> {
   await db.write("deleteAttachment", gone);
 }
 
-onEachEngine("no tombstone is listed while a hold is active", async (db) => {
+onEachDatabase("no tombstone is listed while a hold is active", async (db) => {
   await addUser(db, "a");
   await leaveTombstone(db);
   await db.write("placeHold", { name: "one", now: 1000, until: 2000 });
@@ -124,7 +124,7 @@ onEachEngine("no tombstone is listed while a hold is active", async (db) => {
   assert.deepEqual(await listTombstones(db, 3999, 10), ["blob-1"]);
 });
 
-onEachEngine("an expired hold protects nothing, and renewing it fails", async (db) => {
+onEachDatabase("an expired hold protects nothing, and renewing it fails", async (db) => {
   await addUser(db, "a");
   await leaveTombstone(db);
   await db.write("placeHold", { name: "one", now: 1000, until: 2000 });

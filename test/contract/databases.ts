@@ -92,8 +92,8 @@ export async function openTwiceOnPostgres(t: TestContext): Promise<[Database, Da
   return nodes;
 }
 
-/** Runs a test on an empty database of each engine. */
-export function onEachEngine(title: string, run: (db: Database, t: TestContext) => Promise<void>): void {
+/** Runs a test on an empty database of each engine, without a server. */
+export function onEachDatabase(title: string, run: (db: Database, t: TestContext) => Promise<void>): void {
   test(`sqlite: ${title}`, async (t) => run(await openOnSqlite(t), t));
   test(`postgres: ${title}`, async (t) => run(await openOnPostgres(t), t));
 }

@@ -65,6 +65,7 @@ test("a failing command ends with 2 and says how to fix it, without a stack", as
   await (await command.serve()).stop();
   const cases: [string[], RegExp][] = [
     [["user", "add", " x"], /^parley: NAME must be a string of 1 to 128 characters/],
+    [["user", "add", "\u200b"], /^parley: NAME must be a string of 1 to 128 characters/],
     ["user add x --phone 1".split(" "), /^parley: --phone must be/],
     [["token", "create", "nobody"], /^parley: No user is named "nobody"/],
     ["token create nobody --scope all".split(" "), /^parley: --scope must be one of contacts:read/],

@@ -4,13 +4,13 @@ import { test } from "node:test";
 import { eventsAfter, groupByChange, hasUnnumbered } from "../../../src/db/queries/events/events.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { addUser, message } from "../../support/rows.ts";
-import { onEachEngine, openOnPostgres } from "../databases.ts";
+import { onEachDatabase, openOnPostgres } from "../databases.ts";
 
 const MEMBERS = 30;
 const CONVERSATIONS = 6;
 const SENT = 8;
 
-onEachEngine(
+onEachDatabase(
   "the events of one change get successive positions while others are sent and numbered",
   async (db) => {
     const members = Array.from({ length: MEMBERS }, (_, i) => `u${String(i).padStart(2, "0")}`);

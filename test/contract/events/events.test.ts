@@ -14,7 +14,7 @@ import {
 import { sql } from "../../../src/db/sql.ts";
 import { addUser, anEntry, attachment, contact } from "../../support/rows.ts";
 import { type Chance, seededChance } from "../../support/scale.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
 /** More than the events of any test. */
@@ -80,7 +80,7 @@ async function live(db: Database, user: string, base: number, chance: Chance): P
   return done;
 }
 
-onEachEngine(
+onEachDatabase(
   "concurrent writes number each recipient's events without a gap, in the order of positions",
   async (db, t) => {
     const chance = seededChance(t);
@@ -113,7 +113,7 @@ onEachEngine(
   },
 );
 
-onEachEngine(
+onEachDatabase(
   "events are listed in both directions from any number, filtered by type if asked",
   async (db) => {
     for (const user of ["a", "b"]) {
@@ -147,7 +147,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("erasing old events keeps the last number, and numbering continues", async (db) => {
+onEachDatabase("erasing old events keeps the last number, and numbering continues", async (db) => {
   for (const user of ["a", "b", "c"]) {
     await addUser(db, user);
     await addContacts(db, user, 1, 6);
@@ -196,7 +196,7 @@ onEachEngine("erasing old events keeps the last number, and numbering continues"
   await inOrderOfPositions(db, 13);
 });
 
-onEachEngine("recipients with the oldest events are found one after the other", async (db) => {
+onEachDatabase("recipients with the oldest events are found one after the other", async (db) => {
   for (const [i, user] of ["a", "b", "c", "d"].entries()) {
     await addUser(db, user);
     await addContacts(db, user, 1 + i, 3);
@@ -217,7 +217,7 @@ onEachEngine("recipients with the oldest events are found one after the other", 
   assert.deepEqual(await oldest("d", 9), []);
 });
 
-onEachEngine("erasing a user erases their events, and positions of others continue", async (db) => {
+onEachDatabase("erasing a user erases their events, and positions of others continue", async (db) => {
   for (const user of ["a", "b"]) {
     await addUser(db, user);
     await addContacts(db, user, 1, 3);

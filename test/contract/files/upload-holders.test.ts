@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import type { UploadRow } from "../../../src/db/queries/files/upload-resumable.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { anUpload, aUser } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 
 const key = (digit: string) => digit.repeat(32);
 const UPLOAD = anUpload("usr_1");
 
-onEachEngine(
+onEachDatabase(
   "a process that lost an upload to another can neither advance it nor take it back",
   async (db) => {
     await db.write("createUser", aUser("usr_1"));

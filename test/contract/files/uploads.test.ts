@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { raw, sql } from "../../../src/db/sql.ts";
 import { anEntry, anUpload, aUser } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 
 const UPLOAD = anUpload("usr_1");
 
-onEachEngine("a deleted upload reserves nothing, and an erased user cannot start one", async (db) => {
+onEachDatabase("a deleted upload reserves nothing, and an erased user cannot start one", async (db) => {
   await db.write("createUser", aUser("usr_1"));
   await db.write("createUpload", { row: UPLOAD, limit: 1, quota: 100 });
   const room = { row: UPLOAD, quota: 100, now: 2 };

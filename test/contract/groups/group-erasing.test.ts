@@ -6,7 +6,7 @@ import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
 import { raw, sql } from "../../../src/db/sql.ts";
 import { checkOrphans } from "../../support/orphans.ts";
 import { addUser, anEntry, attachment, aUser, message, messageId } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 import { add, block, eraseAll, eventsOf } from "../messages/talk.ts";
 import {
   accept,
@@ -50,7 +50,7 @@ async function tablesWith(db: Database, id: string): Promise<string[]> {
 const erase = (db: Database, _groupId: string, userId: string) => deleteUser(db, userId, 2);
 
 for (const limit of [3, 1000]) {
-  onEachEngine(`an erased admin leaves all groups, ${limit} rows per step`, async (db) => {
+  onEachDatabase(`an erased admin leaves all groups, ${limit} rows per step`, async (db) => {
     await people(db, "a", "b", "c", "d");
     for (const id of ["grp_1", "grp_2", "grp_3"]) {
       await createGroup(db, "a", id, ["b", "c"]);
@@ -83,7 +83,7 @@ for (const limit of [3, 1000]) {
   });
 }
 
-onEachEngine("erasing a user declines their invitations without an event", async (db) => {
+onEachDatabase("erasing a user declines their invitations without an event", async (db) => {
   await people(db, "a", "b");
   await createGroup(db, "a", "grp_1", ["b"]);
   await createGroup(db, "a", "grp_2", ["b"]);
@@ -107,7 +107,7 @@ onEachEngine("erasing a user declines their invitations without an event", async
   assert.deepEqual(await eventsOf(db, "a"), before);
 });
 
-onEachEngine("a group is erased after its last member leaves", async (db) => {
+onEachDatabase("a group is erased after its last member leaves", async (db) => {
   await people(db, "a", "b", "c");
   await createGroup(db, "a", "grp_1", ["b", "c", "nobody"], { history: "all" });
   const say = (user: string, number: number) =>
@@ -140,7 +140,7 @@ onEachEngine("a group is erased after its last member leaves", async (db) => {
 });
 
 for (const [how, go] of Object.entries({ leaves: leaveGroup, "is erased": erase })) {
-  onEachEngine(`joining shows no message that was visible only to a member who ${how}`, async (db) => {
+  onEachDatabase(`joining shows no message that was visible only to a member who ${how}`, async (db) => {
     await people(db, "a", "b", "c");
     await createGroup(db, "a", "grp_1", ["b", "c"], { history: "all" });
     await join(db, "grp_1", "b");
@@ -162,7 +162,7 @@ for (const [how, go] of Object.entries({ leaves: leaveGroup, "is erased": erase 
   });
 }
 
-onEachEngine("erasing a user who is joining leaves no row", async (db) => {
+onEachDatabase("erasing a user who is joining leaves no row", async (db) => {
   await people(db, "a", "b", "c");
   await createGroup(db, "a", "grp_1", ["b", "c"], { history: "all" });
   await join(db, "grp_1", "b");

@@ -8,7 +8,7 @@ import { findSeat } from "../../../src/db/queries/visibility/seats.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { checkOrphans } from "../../support/orphans.ts";
 import { message } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 import { add, block, eventsOf, leave } from "../messages/talk.ts";
 import {
   createGroup,
@@ -42,7 +42,7 @@ async function textsSeenBy(db: Database, user: string): Promise<(string | null)[
   return rows.filter(({ type }) => type === "text").map(({ text }) => text);
 }
 
-onEachEngine("an invited name has one id, and shows the first inviter whom the reader knows", async (db) => {
+onEachDatabase("an invited name has one id, and shows the first inviter whom the reader knows", async (db) => {
   await meet(db, ["a", "b", "c"]);
   const [{ id }] = (await db.all<{ id: string }>(sql`SELECT member_id AS id FROM invitations`)) as [
     { id: string },
@@ -68,7 +68,7 @@ onEachEngine("an invited name has one id, and shows the first inviter whom the r
   await checkOrphans(db);
 });
 
-onEachEngine("the invited user gets an event only when the shown inviter changes", async (db) => {
+onEachDatabase("the invited user gets an event only when the shown inviter changes", async (db) => {
   await meet(db, ["a", "b", "d", "c"]);
   for (const name of ["b", "d"]) {
     await makeAdmin(db, GROUP, "a", name);
@@ -96,7 +96,7 @@ onEachEngine("the invited user gets an event only when the shown inviter changes
   }
 });
 
-onEachEngine("no admin can invite a user who declined until an invitation is withdrawn", async (db) => {
+onEachDatabase("no admin can invite a user who declined until an invitation is withdrawn", async (db) => {
   await meet(db, ["a", "b", "c"]);
   await makeAdmin(db, GROUP, "a", "b");
   await leaveGroup(db, GROUP, "c");
@@ -108,7 +108,7 @@ onEachEngine("no admin can invite a user who declined until an invitation is wit
   assert.equal(await inviterOf(db, "c"), "b");
 });
 
-onEachEngine("joining withholds messages of users who are blocked at that time", async (db) => {
+onEachDatabase("joining withholds messages of users who are blocked at that time", async (db) => {
   await meet(db, ["a", "b", "d", "c"], "all");
   const sent = [..."abdbbdabda"].map((sender, n) => message(sender, 3000 + n, CONVERSATION));
   for (const each of sent) await db.write("createMessage", each);

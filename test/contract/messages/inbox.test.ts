@@ -8,7 +8,7 @@ import {
 } from "../../../src/db/queries/messages/inbox.ts";
 import { findLastMessages } from "../../../src/db/queries/messages/messages.ts";
 import { anEntry, message, messageId } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 import { block, count, meet, SHARED, send } from "./talk.ts";
 
 const read = (db: Database, userId: string, number: number) =>
@@ -29,7 +29,7 @@ async function lastOf(db: Database, userId: string): Promise<string | undefined>
 
 const badge = (db: Database, now = 5) => countUnreadConversations(db, "a", now, 1000);
 
-onEachEngine("withheld messages are neither unread nor the last message", async (db) => {
+onEachDatabase("withheld messages are neither unread nor the last message", async (db) => {
   await meet(db);
   await send(db, "b", 1);
   await block(db, "a", "b");
@@ -49,7 +49,7 @@ onEachEngine("withheld messages are neither unread nor the last message", async 
   assert.equal(await count(db, "places WHERE maybe_unread = 1"), 0);
 });
 
-onEachEngine("reading again forgets deleted messages, and no position moves back", async (db) => {
+onEachDatabase("reading again forgets deleted messages, and no position moves back", async (db) => {
   await meet(db);
   await send(db, "b", 1);
   await read(db, "a", 1);
@@ -66,7 +66,7 @@ onEachEngine("reading again forgets deleted messages, and no position moves back
   assert.equal((await findConversations(db, "a", ["cnv_a_notes"]))[0]!.position, position);
 });
 
-onEachEngine("blocking a blocked user again changes nothing", async (db) => {
+onEachDatabase("blocking a blocked user again changes nothing", async (db) => {
   await meet(db);
   for (const blockedAt of [5, 6]) await block(db, "a", "b", blockedAt);
   assert.equal(

@@ -17,7 +17,7 @@ import {
   messageId,
   walk,
 } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 import { add, block, count, leave, seenBy } from "./talk.ts";
 
 /** The conversation of b, who has added a; a has not added b yet. */
@@ -56,7 +56,7 @@ async function follow(db: Database, look: () => Promise<void> = async () => {}):
   }
 }
 
-onEachEngine(
+onEachDatabase(
   "joining shows waiting messages at once, and lists their files in steps, newest first",
   async (db) => {
     await wait(db, [1, 2, 3, 4, 5]);
@@ -80,7 +80,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("many files of one message are listed in steps", async (db) => {
+onEachDatabase("many files of one message are listed in steps", async (db) => {
   await wait(db, []);
   await send(db, 1, [1, 2, 3, 4, 5].map(file));
   await add(db, "a", "b");
@@ -90,7 +90,7 @@ onEachEngine("many files of one message are listed in steps", async (db) => {
   await isWhole(db);
 });
 
-onEachEngine("leaving while joining keeps no file, and joining again works", async (db) => {
+onEachDatabase("leaving while joining keeps no file, and joining again works", async (db) => {
   await wait(db, [1, 2, 3, 4, 5]);
   const first = await add(db, "a", "b");
   await leave(db, "a", first, 1);
@@ -106,7 +106,7 @@ onEachEngine("leaving while joining keeps no file, and joining again works", asy
   await isWhole(db);
 });
 
-onEachEngine("a later step of joining lists no withheld or withdrawn file", async (db) => {
+onEachDatabase("a later step of joining lists no withheld or withdrawn file", async (db) => {
   await wait(db, [1, 2, 3]);
   // The last three messages are sent after a blocked b by name.
   await block(db, "a", "b", 1_800_000_000_004);
@@ -123,7 +123,7 @@ onEachEngine("a later step of joining lists no withheld or withdrawn file", asyn
 });
 const ERASED_AT = 1_800_000_000_000;
 
-onEachEngine(
+onEachDatabase(
   "a new user of an erased name sees only messages sent more than 60 seconds after the erasure",
   async (db) => {
     await wait(db, [1]);

@@ -4,7 +4,7 @@ import type { Database } from "../../../src/db/database.ts";
 import { listMuted } from "../../../src/db/queries/messages/conversation-state.ts";
 import { findConversations } from "../../../src/db/queries/messages/inbox.ts";
 import { anEntry, messageId } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 import { count, eventsOf, meet, SHARED, send } from "./talk.ts";
 
 const read = (db: Database, userId: string, number: number, isPrivate = false) =>
@@ -27,7 +27,7 @@ const change = (
     ...{ userId: "a", conversationId: SHARED, isPinned, isArchived, mutedUntil, expected, now: 5 },
   });
 
-onEachEngine("the read position of a contact is hidden while the contact is being erased", async (db) => {
+onEachDatabase("the read position of a contact is hidden while the contact is being erased", async (db) => {
   await meet(db);
   for (let number = 1; number <= 4; number++) await send(db, "b", number);
   await read(db, "a", 1);
@@ -40,7 +40,7 @@ onEachEngine("the read position of a contact is hidden while the contact is bein
   assert.equal(await contactRead(), null);
 });
 
-onEachEngine("a mute ends at its exact second", async (db) => {
+onEachDatabase("a mute ends at its exact second", async (db) => {
   await meet(db);
   await change(db, { mutedUntil: 100 });
   const muted = async (users: string[], conversations: string[], now: number) =>

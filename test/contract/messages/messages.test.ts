@@ -7,7 +7,7 @@ import { storageUsed } from "../../../src/db/queries/storage/storage-used.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { laterId } from "../../../src/util/ids.ts";
 import { addUser, anEntry, attachment, messageId, walk } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 import { block, count, eventsOf, meet, SHARED, seenBy, send } from "./talk.ts";
 
 const file = (user: string, number: number) => attachment(user, number, {}, { fileSize: 7 }).file;
@@ -21,7 +21,7 @@ async function runsOf(db: Database, user: string): Promise<string[]> {
   return runs.map((run) => `${numbers.findIndex((id) => id >= run.from_id)}-${numbers.indexOf(run.to_id)}`);
 }
 
-onEachEngine("message ids rise in commit order, even with a slow clock", async (db) => {
+onEachDatabase("message ids rise in commit order, even with a slow clock", async (db) => {
   await meet(db);
   const first = await send(db, "a", 10);
   const second = await send(db, "b", 3);
@@ -44,7 +44,7 @@ onEachEngine("message ids rise in commit order, even with a slow clock", async (
   assert.ok(found.message_id > third);
 });
 
-onEachEngine("a message has at most 100 files, and a deleted one leaves room", async (db) => {
+onEachDatabase("a message has at most 100 files, and a deleted one leaves room", async (db) => {
   await addUser(db, "a");
   const add = (number: number) =>
     db.write("createAttachment", attachment("a", number, { messageId: messageId(1) }));
@@ -58,7 +58,7 @@ onEachEngine("a message has at most 100 files, and a deleted one leaves room", a
   await assert.rejects(add(103), { code: "count_limit_reached" });
 });
 
-onEachEngine("a deleted message leaves no column of its body readable", async (db) => {
+onEachDatabase("a deleted message leaves no column of its body readable", async (db) => {
   await meet(db);
   const id = await send(db, "a", 1, { text: "text", data: "{}" });
   const [body] = await db.all<Record<string, unknown>>(sql`SELECT * FROM message_bodies`);
@@ -69,7 +69,7 @@ onEachEngine("a deleted message leaves no column of its body readable", async (d
   for (const column of columns) assert.equal(erased![column], null, column);
 });
 
-onEachEngine(
+onEachDatabase(
   "a message with one failing file is rolled back: text, files, events, place in the inbox and read position",
   async (db) => {
     await meet(db);
@@ -91,7 +91,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("consecutive messages of a blocked user form one run until a visible message", async (db) => {
+onEachDatabase("consecutive messages of a blocked user form one run until a visible message", async (db) => {
   await meet(db);
   await send(db, "b", 1);
   const before = await eventsOf(db, "a");
@@ -114,7 +114,7 @@ onEachEngine("consecutive messages of a blocked user form one run until a visibl
   assert.deepEqual(await runsOf(db, "b"), []);
 });
 
-onEachEngine("a user erased after the token check cannot block", async (db) => {
+onEachDatabase("a user erased after the token check cannot block", async (db) => {
   await meet(db);
   await db.write("deleteUser", { id: "a", deletedAt: 1, limit: 1000, messageId: "m", entry: anEntry() });
   await block(db, "a", "b");

@@ -5,7 +5,7 @@ import { NEWEST } from "../../../src/db/page.ts";
 import { hasTokensExpiredBefore, listTokenRows } from "../../../src/db/queries/people/tokens.ts";
 import { hasEntriesBefore, listEntries } from "../../../src/db/queries/record/audit-trail.ts";
 import { anEntry, aToken, aUser, walk } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 
 const ids = async (rows: Promise<{ id: string }[]>) => (await rows).map(({ id }) => id);
 
@@ -15,7 +15,7 @@ async function trail(db: Database): Promise<unknown[][]> {
   return rows.map((row) => [row.action, row.actor_id, row.object_id, JSON.parse(row.details!)]);
 }
 
-onEachEngine("expired tokens and old audit entries are erased in steps, oldest first", async (db) => {
+onEachDatabase("expired tokens and old audit entries are erased in steps, oldest first", async (db) => {
   await db.write("createUser", aUser("a"));
   for (const [i, expiresAt] of [3000, 1000, null, 2000, 4000].entries())
     await db.write("createToken", aToken("a", i, { expiresAt }));
@@ -37,7 +37,7 @@ onEachEngine("expired tokens and old audit entries are erased in steps, oldest f
   assert.equal(await hasEntriesBefore(db, acts[4]!), false);
 });
 
-onEachEngine("downloads recorded again after a lost reply are counted once", async (db) => {
+onEachDatabase("downloads recorded again after a lost reply are counted once", async (db) => {
   const one = { entry: anEntry(), attachmentId: "att_1", details: { address: "::1", count: 3 } };
   const other = { entry: anEntry(), attachmentId: "att_2", details: { address: "192.0.2.1", count: 1 } };
   await db.write("recordDownloads", { downloads: [one] });

@@ -15,7 +15,7 @@ import {
   message,
   messageId,
 } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 import { block, eraseAll, eventsOf } from "../messages/talk.ts";
 
 const ANN = "usr_ann";
@@ -80,7 +80,7 @@ async function findIn(db: Database, texts: readonly string[]): Promise<string[]>
 }
 
 for (const limit of [2, 1000]) {
-  onEachEngine(
+  onEachDatabase(
     `an erased user's rows are gone, except what others have received: ${limit} rows per step`,
     async (db) => {
       await live(db);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { addUser, anEntry, contact, message } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 import { block, eraseAll, leave, meet, send } from "../messages/talk.ts";
 
 /** Length of a message. */
@@ -40,7 +40,7 @@ async function mostErased(db: Database, first: () => Promise<unknown>): Promise<
 
 const CONTACTS = 6;
 
-onEachEngine(`no erasing step of a conversation erases more than ${MOST} characters`, async (db) => {
+onEachDatabase(`no erasing step of a conversation erases more than ${MOST} characters`, async (db) => {
   await meet(db);
   for (let i = 0; i < MESSAGES; i++) await send(db, "a", i, { text: textOf(i) });
   while (await db.write("indexMessages", { limit: 200, characters: 100_000 }));
@@ -52,7 +52,7 @@ onEachEngine(`no erasing step of a conversation erases more than ${MOST} charact
   assert.ok(most > LONG && most <= MOST, `${most} characters`);
 });
 
-onEachEngine("no erasing step of scattered withheld texts exceeds that", async (db) => {
+onEachDatabase("no erasing step of scattered withheld texts exceeds that", async (db) => {
   await meet(db);
   for (let i = 0; i < MESSAGES; i += 6) {
     await block(db, "b", "a");
@@ -66,7 +66,7 @@ onEachEngine("no erasing step of scattered withheld texts exceeds that", async (
   assert.ok(most > LONG && most <= MOST, `${most} characters`);
 });
 
-onEachEngine("no erasing step of a user with many conversations exceeds that", async (db) => {
+onEachDatabase("no erasing step of a user with many conversations exceeds that", async (db) => {
   await addUser(db, "a");
   for (let i = 0; i < CONTACTS; i++) {
     const one = contact("a", i);

@@ -16,7 +16,7 @@ import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
 import { listDue } from "../../../src/db/queries/webhooks/deliveries.ts";
 import { raw, sql } from "../../../src/db/sql.ts";
 import { addUser, anEntry, attachment, aUser, contact, messageId, walk } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 
 /** The conversation that a and b share. */
 const SHARED = "cnv_a_1";
@@ -106,7 +106,7 @@ async function eventsOf(db: Database, user: string): Promise<string[]> {
 
 const ALL = [1, 2, 3, 4, 5, 6, 7, 8];
 
-onEachEngine(
+onEachDatabase(
   "a member who left sees nothing while the conversation is erased, and the other member still sees everything",
   async (db) => {
     await share(db);
@@ -125,7 +125,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("links end when the last member leaves, and every row is erased", async (db) => {
+onEachDatabase("links end when the last member leaves, and every row is erased", async (db) => {
   await share(db);
   await leave(db, "a");
   // The file is deleted for both users, although a's grant still exists.
@@ -147,7 +147,7 @@ onEachEngine("links end when the last member leaves, and every row is erased", a
   assert.deepEqual((await listTombstones(db, 1, 100)).sort(), ALL.map((i) => `blob-${i}`).sort());
 });
 
-onEachEngine("joining again before the erasure ends shows only later messages", async (db) => {
+onEachDatabase("joining again before the erasure ends shows only later messages", async (db) => {
   await share(db);
   await leave(db, "a");
   await db.write("createContact", { ...contact("a", 2), usernameKey: "b" });
@@ -184,7 +184,7 @@ onEachEngine("joining again before the erasure ends shows only later messages", 
   }
 });
 
-onEachEngine("leaving twice before the erasure ends shows nothing from either membership", async (db) => {
+onEachDatabase("leaving twice before the erasure ends shows nothing from either membership", async (db) => {
   await share(db);
   await leave(db, "a");
   await db.write("createContact", { ...contact("a", 2), usernameKey: "b" });
@@ -197,7 +197,7 @@ onEachEngine("leaving twice before the erasure ends shows nothing from either me
   assert.equal(await count(db, "grants WHERE user_id = 'a'"), 1);
 });
 
-onEachEngine("a deleted user disappears at once, and every row is erased", async (db) => {
+onEachDatabase("a deleted user disappears at once, and every row is erased", async (db) => {
   await share(db);
   for (const i of [2, 3, 4]) await db.write("createContact", contact("a", i));
   await send(db, "a", 9, "cnv_a_2");

@@ -11,7 +11,7 @@ import { listSeeing, walkVisible } from "../../../src/db/queries/visibility/visi
 import { sql, type Value } from "../../../src/db/sql.ts";
 import { holds } from "../../support/property.ts";
 import { addUser, messageId } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 
 /** A message in the conversation. */
 interface Place {
@@ -74,7 +74,7 @@ async function lay(db: Database, id: string, idOf: IdOf, { places, since, read }
   );
 }
 
-onEachEngine("pages, lookups, counts and the last message agree with a plain list", async (db) => {
+onEachDatabase("pages, lookups, counts and the last message agree with a plain list", async (db) => {
   await addUser(db, "a");
   let round = 0;
   const property = fc.asyncProperty(cases, async (given) => {

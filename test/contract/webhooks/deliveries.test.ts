@@ -7,7 +7,7 @@ import { listDue, webhooksWithDue } from "../../../src/db/queries/webhooks/deliv
 import { findCursor, listBacklog, listWithBacklog } from "../../../src/db/queries/webhooks/hand-out.ts";
 import { findWebhook, type WebhookRow } from "../../../src/db/queries/webhooks/webhooks.ts";
 import { addUser, anEntry, contact } from "../../support/rows.ts";
-import { onEachEngine } from "../databases.ts";
+import { onEachDatabase } from "../databases.ts";
 import { meet, send } from "../messages/talk.ts";
 
 const NOW = 1_900_000_000_000;
@@ -71,7 +71,7 @@ const due = async (db: Database) =>
   (await listDue(db, HOOK.id, NOW + 10, 10)).map(({ id, attempts }) => `${id} ${attempts}`);
 const hook = async (db: Database) => (await findWebhook(db, "a", HOOK.id))!;
 
-onEachEngine("two nodes hand out each event once", async (db) => {
+onEachDatabase("two nodes hand out each event once", async (db) => {
   await begin(db);
   const cursor = await findCursor(db);
   assert.ok(cursor > 0);
@@ -84,7 +84,7 @@ onEachEngine("two nodes hand out each event once", async (db) => {
   assert.equal(await findCursor(db), cursor);
 });
 
-onEachEngine("a change is delivered unless all its recipients were erased after it was read", async (db) => {
+onEachDatabase("a change is delivered unless all its recipients were erased after it was read", async (db) => {
   await addUser(db, "admin");
   const row = { ...HOOK, user_id: "admin", all_users: 1, scopes: "messages:read" };
   await db.write("createWebhook", { row, limit: 0, entry: anEntry(), sealed: null });
@@ -116,7 +116,7 @@ onEachEngine("a change is delivered unless all its recipients were erased after 
   assert.equal((await listDue(db, HOOK.id, NOW, 10)).length, 1);
 });
 
-onEachEngine("a failed attempt changes nothing if a retry was requested meanwhile", async (db) => {
+onEachDatabase("a failed attempt changes nothing if a retry was requested meanwhile", async (db) => {
   await begin(db);
   await settle(db, "pending", 1);
   await db.write("redeliver", { userId: "a", webhookId: HOOK.id, id: "dlv_1", now: NOW });
@@ -129,7 +129,7 @@ onEachEngine("a failed attempt changes nothing if a retry was requested meanwhil
   assert.equal((await hook(db)).disabled_at, null, "what is done stays so");
 });
 
-onEachEngine(
+onEachDatabase(
   "one of two nodes delivers the backlog of a webhook, and the webhook misses no event",
   async (db) => {
     await begin(db);
@@ -170,7 +170,7 @@ onEachEngine(
   },
 );
 
-onEachEngine("the deliveries of a deleted webhook are erased in steps", async (db) => {
+onEachDatabase("the deliveries of a deleted webhook are erased in steps", async (db) => {
   await begin(db);
   const test = { userId: "a", webhookId: HOOK.id, eventId: "evt_2", payload: "{}", now: NOW };
   for (const id of ["dlv_2", "dlv_3"]) await db.write("addTestDelivery", { ...test, id });
@@ -185,7 +185,7 @@ onEachEngine("the deliveries of a deleted webhook are erased in steps", async (d
   assert.deepEqual(await due(db), []);
 });
 
-onEachEngine("a webhook keeps the time of its first failure until a delivery succeeds", async (db) => {
+onEachDatabase("a webhook keeps the time of its first failure until a delivery succeeds", async (db) => {
   await begin(db);
   await settle(db, "pending", 1, NOW);
   await settle(db, "pending", 2, NOW + 5);

@@ -10,7 +10,7 @@ import {
 import { findWebhook, type WebhookRow } from "../../../src/db/queries/webhooks/webhooks.ts";
 import { list } from "../../../src/db/sql.ts";
 import { addUser, anEntry, aToken, walk } from "../../support/rows.ts";
-import { onEachEngine, openPlainSqlite } from "../databases.ts";
+import { onEachDatabase, openPlainSqlite } from "../databases.ts";
 
 const aSubscription = (id: string, fields: Partial<WebhookRow> = {}): WebhookRow => ({
   ...{
@@ -31,14 +31,14 @@ const subscribe = (db: Database, row: WebhookRow, limit = 20) =>
 const left = async (db: Database, now = 0) =>
   (await listPushSubscriptionRows(db, "a", walk("", 50, true), now)).map(({ id }) => id);
 
-onEachEngine("a revoked token or an erased user cannot create a push subscription", async (db) => {
+onEachDatabase("a revoked token or an erased user cannot create a push subscription", async (db) => {
   await addUser(db, "a");
   for (const fields of [{ token_id: "tok_gone" }, { user_id: "gone" }])
     await assert.rejects(subscribe(db, aSubscription("psh_1", fields)), { code: "invalid_token" });
   assert.deepEqual(await left(db), []);
 });
 
-onEachEngine("neither expired subscriptions nor webhooks count as push subscriptions", async (db) => {
+onEachDatabase("neither expired subscriptions nor webhooks count as push subscriptions", async (db) => {
   await addUser(db, "a");
   await db.write("createToken", aToken("a", 0, { expiresAt: 1 }));
   await subscribe(db, aSubscription("psh_1", { token_id: "tok_0000" }));
@@ -62,7 +62,7 @@ onEachEngine("neither expired subscriptions nor webhooks count as push subscript
   );
 });
 
-onEachEngine("the first push key is kept", async (db) => {
+onEachDatabase("the first push key is kept", async (db) => {
   assert.equal(await findPushKey(db), undefined);
   assert.equal(await db.write("createPushKey", { key: "first" }), "first");
   assert.equal(await db.write("createPushKey", { key: "second" }), "first");

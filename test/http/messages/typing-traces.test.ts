@@ -10,7 +10,7 @@ import { eventually } from "../../support/files-on-disk.ts";
 import { deliveries, hook } from "../../support/hooks.ts";
 import { add, code, type Person, read, send } from "../../support/people.ts";
 import { receiver } from "../../support/receiver.ts";
-import { onEachEngine, PAUSE_MS, pair, post, settle, typists } from "./typing.ts";
+import { onNodes, PAUSE_MS, pair, post, settle, typists } from "./typing.ts";
 
 /** Returns all rows of all tables. */
 async function content({ app: { core }, config }: TestApp): Promise<Record<string, unknown[]>> {
@@ -25,7 +25,7 @@ async function content({ app: { core }, config }: TestApp): Promise<Record<strin
   return found;
 }
 
-onEachEngine("typing leaves no row, event, delivery or idempotency key", async (t, places, time) => {
+onNodes("typing leaves no row, event, delivery or idempotency key", async (t, places, time) => {
   const [here, there] = places;
   const { ann, bob, conversation } = await pair(here);
   const to = await receiver(t);

@@ -13,9 +13,9 @@ import { listen, type Stream } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { add, code, done, type Person, person, read, say, send } from "../../support/people.ts";
 import { openSocket } from "../../support/raw-socket.ts";
-import { onEachEngine, PAUSE_MS, pair, post, settle, trio, type, typists } from "./typing.ts";
+import { onNodes, PAUSE_MS, pair, post, settle, trio, type, typists } from "./typing.ts";
 
-onEachEngine("typing reaches streams of other members, without an event id", async (t, places, time) => {
+onNodes("typing reaches streams of other members, without an event id", async (t, places, time) => {
   const [here, there] = places;
   const { ann, bob, conversation } = await pair(here);
   time.now += 400;
@@ -44,7 +44,7 @@ onEachEngine("typing reaches streams of other members, without an event id", asy
   assert.equal(typed.length, 1, "the typist gets none");
 });
 
-onEachEngine("typing respects blocks and does not reveal them", async (t, places) => {
+onNodes("typing respects blocks and does not reveal them", async (t, places) => {
   const [here, there] = places;
   const { ann, bob, cat, conversation } = await trio(here);
   const direct = (await add(here, ann, bob.name)).conversation_id;
@@ -68,7 +68,7 @@ onEachEngine("typing respects blocks and does not reveal them", async (t, places
   assert.deepEqual(typists(cats.events, ann, bob, cat).sort(), ["ann", "bob"]);
 });
 
-onEachEngine("typing reaches joined members only, and is 404 for others", async (t, places, time) => {
+onNodes("typing reaches joined members only, and is 404 for others", async (t, places, time) => {
   const [here, there] = places;
   const { ann, bob, cat, conversation, group } = await trio(here);
   const { conversation_id: waiting } = await add(here, ann, cat.name);
@@ -106,7 +106,7 @@ onEachEngine("typing reaches joined members only, and is 404 for others", async 
   );
 });
 
-onEachEngine("the audience of typing is determined at delivery", async (t, [, server]) => {
+onNodes("the audience of typing is determined at delivery", async (t, [, server]) => {
   const { ann, bob, cat, conversation, group } = await trio(server);
   const { core } = server.app;
   const streams = [await listen(t, server, ann), await listen(t, server, bob)] as const;
@@ -130,7 +130,7 @@ onEachEngine("the audience of typing is determined at delivery", async (t, [, se
   );
 });
 
-onEachEngine("typing is broadcast once in three seconds", async (t, places, time) => {
+onNodes("typing is broadcast once in three seconds", async (t, places, time) => {
   const [here, there] = places;
   const { ann, bob, conversation } = await pair(here);
   const cat = await person(here, "cat");
@@ -160,7 +160,7 @@ onEachEngine("typing is broadcast once in three seconds", async (t, places, time
   assert.deepEqual(typists(anns.events, bob), ["bob"]);
 });
 
-onEachEngine("a stream shows typing by its scopes and types", async (t, places) => {
+onNodes("a stream shows typing by its scopes and types", async (t, places) => {
   const [here, there] = places;
   const { ann, bob, conversation } = await pair(here);
   const withScopes = async (...scopes: ("events:read" | "messages:read" | "contacts:read")[]) => {

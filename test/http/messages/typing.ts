@@ -17,7 +17,7 @@ export const PAUSE_MS = 3000;
 /** The node to type on, and the node to listen on. */
 export type Places = [typing: TestApp, listening: TestApp];
 
-export function onEachEngine(
+export function onNodes(
   name: string,
   run: (t: TestContext, places: Places, time: Time) => Promise<void>,
 ): void {

@@ -14,7 +14,7 @@ interface Office {
 }
 
 /** Runs a test on SQLite and on PostgreSQL, with a clock that stands still until the test sets it. */
-function onEachEngine(name: string, run: (t: TestContext, office: Office) => Promise<void>): void {
+function onEachOffice(name: string, run: (t: TestContext, office: Office) => Promise<void>): void {
   for (const engine of ENGINES)
     test(`${name} (${engine})`, async (t) => {
       const time = { now: Date.UTC(2026, 0, 1) };
@@ -55,7 +55,7 @@ async function fill({ server }: Office, count: number): Promise<void> {
   }
 }
 
-onEachEngine("the audit trail is filtered by actor, object, action, time and words", async (_t, office) => {
+onEachOffice("the audit trail is filtered by actor, object, action, time and words", async (_t, office) => {
   const { server, admin, time } = office;
   const ask = asker(server, admin);
   const ann = (await ask("POST", "/v1/users", { username: "ann" })).body.id as string;
@@ -94,7 +94,7 @@ onEachEngine("the audit trail is filtered by actor, object, action, time and wor
     assert.deepEqual(await actions(office, query), expected, JSON.stringify(query));
 });
 
-onEachEngine("pages of the filtered audit trail neither skip nor repeat an entry", async (_t, office) => {
+onEachOffice("pages of the filtered audit trail neither skip nor repeat an entry", async (_t, office) => {
   const { server, admin } = office;
   const ask = asker(server, admin);
   for (let at = 0; at < 25; at++) {
@@ -123,7 +123,7 @@ onEachEngine("pages of the filtered audit trail neither skip nor repeat an entry
   assert.deepEqual(up.toReversed().flat(), all.slice(0, -1));
 });
 
-onEachEngine("one request scans 20,000 audit entries, and its link continues", async (_t, office) => {
+onEachOffice("one request scans 20,000 audit entries, and its link continues", async (_t, office) => {
   const { server, admin } = office;
   await fill(office, 20_100);
   const rare = { actions: "user.created" };
@@ -137,7 +137,7 @@ onEachEngine("one request scans 20,000 audit entries, and its link continues", a
   );
 });
 
-onEachEngine("a filtered export of the audit trail is oldest first", async (_t, office) => {
+onEachOffice("a filtered export of the audit trail is oldest first", async (_t, office) => {
   const { server, admin, time } = office;
   const ask = asker(server, admin);
   time.now += 1000;
@@ -158,7 +158,7 @@ onEachEngine("a filtered export of the audit trail is oldest first", async (_t, 
   assert.deepEqual(await read(`created_from=${start + 1}&created_before=${start + 2}&q=ann`), ["ann"]);
 });
 
-onEachEngine("an export without matches ends if its client disconnects", async (_t, office) => {
+onEachOffice("an export without matches ends if its client disconnects", async (_t, office) => {
   await fill(office, 1200);
   const { core } = office.server.app;
   let asked = 0;
@@ -166,7 +166,7 @@ onEachEngine("an export without matches ends if its client disconnects", async (
   assert.equal(asked, 2);
 });
 
-onEachEngine("a malformed filter of the audit trail is 400", async (_t, { server, admin }) => {
+onEachOffice("a malformed filter of the audit trail is 400", async (_t, { server, admin }) => {
   const ask = asker(server, admin);
   for (const [name, value] of [
     ["actor_id", "usr_x"],

@@ -223,7 +223,7 @@ export class ResumableUpload extends Upload {
     const { db, newId, previews } = this.core;
     if (this.size > 0) await (await this.#open()).store();
     else {
-      // Parts of a refused body may be left. An empty file is in its row.
+      // The bytes of a refused body may be left. An empty file is in its row.
       await this.blob?.close();
       this.blob = undefined;
     }

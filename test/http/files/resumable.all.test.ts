@@ -9,7 +9,7 @@ import { Upload } from "tus-js-client";
 import type { Limits } from "../../../src/config/limits.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig } from "../../support/app.ts";
 import { testDatabase } from "../../support/engines/postgres.ts";
-import { noS3, testBucket } from "../../support/engines/s3.ts";
+import { contentOf, noS3, testBucket } from "../../support/engines/s3.ts";
 import { honest } from "../../support/engines/scanner.ts";
 import { eventually, storedFiles } from "../../support/files-on-disk.ts";
 import { create, newUpload, patch, tus } from "../../support/tus.ts";
@@ -153,6 +153,29 @@ test("a resumable upload expires, and the sweep erases its bytes", async (t) => 
   const after = await startOn(t, config, { clock });
   assert.ok(await eventually(async () => (await countFiles(after)) === 1));
   await assertFile(after, user, file, Buffer.from("ab"));
+});
+
+test("a resumable upload that ends empty erases the bytes of a refused body", { skip: noS3 }, async (t) => {
+  const store = testBucket(t);
+  const inBucket = async () => {
+    const { objects, uploads } = await contentOf(store);
+    return objects.length + uploads.length;
+  };
+  const onS3 = await startOn(t, { ...(await testConfig(t)), store });
+  const onDisk = await startApp(t);
+  for (const [server, count] of [
+    [onS3, inBucket],
+    [onDisk, () => countFiles(onDisk)],
+  ] as const) {
+    const user = await server.user();
+    const path = await newUpload(server, user, "deferred");
+    const checksum = { "upload-checksum": `sha1 ${createHash("sha1").digest("base64")}` };
+    assert.equal((await patch(server, user, path, 0, LARGE, checksum)).status, 460);
+    assert.ok((await count()) > 0);
+    const ended = await patch(server, user, path, 0, Buffer.alloc(0), { "upload-length": "0" });
+    assert.equal(ended.status, 204, await ended.text());
+    assert.ok(await eventually(async () => (await count()) === 0));
+  }
 });
 
 test("a resumable upload reserves its length from the start", async (t) => {

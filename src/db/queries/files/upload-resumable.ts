@@ -201,6 +201,8 @@ const finishUpload = write(
     );
     if (!finished) throw new ParleyError("upload_not_found");
     const created = yield* createAttachment(input);
+    // The bytes of an empty file are in its row, but those of a refused body may be left.
+    if (file.blobKey !== row.blob_key) yield* run(createTombstone(row.blob_key, now));
     if (row.tail_key !== null) yield* run(createTombstone(row.tail_key, now));
     return created;
   },

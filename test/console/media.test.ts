@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { startApp, upload } from "../support/app.ts";
-import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { noChromium, openWholeBrowser } from "../support/engines/chromium.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { openFiles, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
@@ -13,7 +13,7 @@ test("each kind of file is shown, and a broken or empty one is reported", {
 }, async (t) => {
   const server = await startApp(t);
   const user = await server.user();
-  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  const { page, guard } = await openPage(await openWholeBrowser(t), server.url);
   await signIn(page, server.url, user.token);
   await page.getByRole("link", { name: "Notes to self" }).click();
   await openFiles(page);

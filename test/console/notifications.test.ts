@@ -1,8 +1,9 @@
 // Browser notifications while a window is open: opt-in, and without names.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
+import { openWholeBrowser } from "../support/engines/chromium.ts";
 import { findSwitch, hide, signIn, signOut } from "./browser.ts";
-import { testScenes, type World } from "./scenes.ts";
+import { testScenesIn, type World } from "./scenes.ts";
 import { introduce, say } from "./talk.ts";
 
 type Noted = typeof globalThis & { noted: { title: string; body: string; isOpen: boolean }[] };
@@ -51,7 +52,7 @@ async function put(world: World, headers: Record<string, string>, path: string, 
   assert.ok(response.ok, `${response.status}`);
 }
 
-testScenes("notifications", {
+testScenesIn(openWholeBrowser, "notifications", {
   "notifications are off by default": async (world) => {
     const { server, proxy } = world;
     const { page, guard, bob, id } = await settle(world);

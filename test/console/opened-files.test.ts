@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { startApp, type TestApp, type TestUser, upload } from "../support/app.ts";
-import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { noChromium, openWholeBrowser } from "../support/engines/chromium.ts";
 import { noFirefox, openFirefox } from "../support/engines/firefox.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { FILM, SOUND } from "../support/media-bytes.ts";
@@ -37,7 +37,7 @@ async function press(tab: Page, hasPictures: boolean): Promise<void> {
 }
 
 const BROWSERS = [
-  ["Chromium", noChromium, openBrowser],
+  ["Chromium", noChromium, openWholeBrowser],
   ["Firefox", noFirefox, openFirefox],
 ] as const;
 
@@ -104,7 +104,7 @@ test("HTML disguised as a video, sound or picture does nothing, even if the brow
 }, async (t) => {
   const server = await startApp(t);
   const user = await server.user();
-  const browser = await openBrowser(t);
+  const browser = await openWholeBrowser(t);
   for (const [name, type, head] of POLYGLOTS) {
     const bytes = new Uint8Array(Buffer.concat([head, Buffer.from(ACTIVE)]));
     const link = await linkTo(server, user, new File([bytes], name, { type }));

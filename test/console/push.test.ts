@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
+import { openWholeBrowser } from "../support/engines/chromium.ts";
 import { assertAccessible, findSwitch, signIn, signOut } from "./browser.ts";
-import { testScenes, type World } from "./scenes.ts";
+import { testScenesIn, type World } from "./scenes.ts";
 
 type Noted = typeof globalThis & { ended: number };
 
@@ -74,7 +75,7 @@ async function openWorker(page: Page, origin: string) {
   return () => session.send("ServiceWorker.deliverPushMessage", { origin, registrationId, data: "{}" });
 }
 
-testScenes("push notifications", {
+testScenesIn(openWholeBrowser, "push notifications", {
   "push is off by default, and a push contains no name": async (world) => {
     const { server, proxy } = world;
     const { page, guard, user } = await settle(world);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startApp, startOn, testConfig, upload } from "../support/app.ts";
-import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { noChromium, openWholeBrowser } from "../support/engines/chromium.ts";
 import { noS3, testBucket } from "../support/engines/s3.ts";
 import { dropFiles, openFiles, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
@@ -35,7 +35,7 @@ test("uploaded content never runs in the console, whatever its type or name", {
 }, async (t) => {
   const server = await startApp(t);
   const user = await server.user();
-  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  const { page, guard } = await openPage(await openWholeBrowser(t), server.url);
   const seen: string[] = [];
   page.context().on("dialog", (dialog) => {
     seen.push(dialog.message());
@@ -78,7 +78,7 @@ test("the policy stops an injected script, and these tests would notice it", {
   skip: noChromium,
 }, async (t) => {
   const server = await startApp(t);
-  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  const { page, guard } = await openPage(await openWholeBrowser(t), server.url);
   await page.goto(`${server.url}/`);
   const violation = (directive: string) =>
     page.waitForEvent("console", (message) => message.text().includes(`policy: ${directive}`));
@@ -114,7 +114,7 @@ test("with redirects to the file store, the console still requests only its own 
   await upload(server.url, user, new File([PNG], "dot.png"));
   const made = await upload(server.url, user, new File(["from the store"], "a.txt"));
   const { file_url } = (await made.json()) as { file_url: string };
-  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  const { page, guard } = await openPage(await openWholeBrowser(t), server.url);
   await signIn(page, server.url, user.token);
   await page.getByRole("link", { name: "Notes to self" }).click();
   await openFiles(page);
@@ -136,7 +136,7 @@ test("below a proxy's path, everything loads from the console's own origin", {
   });
   const user = await server.user();
   const { url } = await startProxy(t, server, "/parley");
-  const { page, guard } = await openPage(await openBrowser(t), url);
+  const { page, guard } = await openPage(await openWholeBrowser(t), url);
   await signIn(page, url, user.token);
   await page.getByRole("link", { name: "Notes to self" }).click();
   await openFiles(page);

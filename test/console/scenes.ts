@@ -19,13 +19,17 @@ export interface World {
 /** The same limit as for a test (package.json). */
 const SCENE_MS = 300_000;
 
+type Scenes = Record<string, (world: World) => Promise<void>>;
+
 /** Runs many short scenes in one browser, each with its own user and page. */
-export function testScenes(title: string, scenes: Record<string, (world: World) => Promise<void>>): void {
+export const testScenes = (title: string, scenes: Scenes): void => testScenesIn(openBrowser, title, scenes);
+
+export function testScenesIn(open: typeof openBrowser, title: string, scenes: Scenes): void {
   const timeout = SCENE_MS * Object.keys(scenes).length;
   test(title, { skip: noChromium, timeout }, async (t) => {
     const server = await startApp(t);
     const proxy = await startProxy(t, server);
-    const browser = await openBrowser(t);
+    const browser = await open(t);
     const visit = () => openPage(browser, proxy.url);
     const arrive: World["arrive"] = async (furnish) => {
       const user = await server.user();

@@ -7,7 +7,8 @@ export const DEBIAN_POSTGRES = "/usr/lib/postgresql/*/bin/postgres";
 
 /** Packages by a program that each of them contains. */
 const PACKAGES: Record<string, readonly string[]> = {
-  "/usr/bin/chromium-headless-shell": ["chromium-headless-shell", "fonts-liberation"],
+  "/usr/bin/chromium": ["chromium", "fonts-liberation"],
+  "/usr/bin/chromium-headless-shell": ["chromium-headless-shell"],
   "/usr/bin/firefox-esr": ["firefox-esr"],
   "/usr/bin/swift-proxy-server": ["swift-proxy", "swift-account", "swift-container", "swift-object"],
   "/usr/sbin/clamd": ["clamav-daemon"],

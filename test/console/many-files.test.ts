@@ -113,10 +113,7 @@ test("2,000 files scroll smoothly in each order and view, rendering only those i
 });
 
 /** Runs in the page. Scrolls as fast as a wheel does, measures each frame and counts cards, then jumps to the end. */
-async function scrollThrough(
-  box: Element,
-  count: number,
-): Promise<{ frames: number[]; cards: number }> {
+async function scrollThrough(box: Element, count: number): Promise<{ frames: number[]; cards: number }> {
   const frames: number[] = [];
   let cards = 0;
   let last = await new Promise<number>(requestAnimationFrame);

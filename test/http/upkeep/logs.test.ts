@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { commandLine, tokenOf } from "../../support/command.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 
-test("debug logs are JSON with request ids and paths, without queries", async (t) => {
+test("debug logs are JSON with request ids and paths, without queries and tokens", async (t) => {
   const command = await commandLine(t, { PARLEY_LOG_LEVEL: "debug" });
   const server = await command.serve();
   const headers = { authorization: `Bearer ${tokenOf(server)}` };
@@ -20,7 +20,7 @@ test("debug logs are JSON with request ids and paths, without queries", async (t
   const lines = server.stderr().trim().split("\n");
   const logged = lines.map((line) => (JSON.parse(line) as { request_id?: string }).request_id);
   for (const id of ids) assert.ok(logged.includes(id), `${id} is not in the log`);
-  for (const secret of ["canary", "?"]) assert.ok(!server.stderr().includes(secret), secret);
+  for (const secret of ["canary", "?", tokenOf(server)]) assert.ok(!server.stderr().includes(secret), secret);
 });
 
 test("the debug log has the reason of a failed delivery, without the path of its URL", async (t) => {

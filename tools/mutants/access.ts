@@ -173,8 +173,8 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "the session cookie contains the token in plain text",
-    find: "new Seal([key], core.random).seal(token, CONTEXT), seconds",
-    replace: "token, seconds",
+    find: "cookieName(core), sealWithKey(core, request, token, CONTEXT), seconds",
+    replace: "cookieName(core), token, seconds",
     tests: ["attacks/sessions"],
   },
   {

@@ -56,11 +56,12 @@ function newContact(): CreateContact {
     limit: 1000,
     actId: createId("aud"),
     tokenId: null,
+    actedById: null,
   };
 }
 
 function newMessage(): SendMessage {
-  const rest = { data: null, mentions: [], replyToId: null, files: [], now: Date.now() };
+  const rest = { data: null, mentions: [], replyToId: null, files: [], now: Date.now(), entry: null };
   return { newId: createId("msg"), conversationId: direct, senderId: owner, text: TEXT, ...rest };
 }
 
@@ -84,10 +85,12 @@ async function open(name: string): Promise<Database> {
       avatarUrl: null,
       data: null,
       kind: "person",
+      acceptsEveryone: false,
+      messageLimit: null,
       setFields: "",
       conversationId: createId("cnv"),
       createdAt: Date.now(),
-      entry: { id: createId("aud"), at: Date.now(), actorId: null, tokenId: null },
+      entry: { id: createId("aud"), at: Date.now(), actorId: null, tokenId: null, actedById: null },
     });
   }
   return db;

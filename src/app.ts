@@ -11,6 +11,7 @@ import { DownloadLog } from "./core/node/download-log.ts";
 import { EventHub } from "./core/node/event-hub.ts";
 import { KeySet } from "./core/node/key-set.ts";
 import { createLinks } from "./core/node/links.ts";
+import { MessageRates } from "./core/node/message-rates.ts";
 import { OpenId } from "./core/node/openid.ts";
 import { type PreviewParts, Previews } from "./core/node/previews.ts";
 import { Resumables } from "./core/node/resumables.ts";
@@ -48,7 +49,6 @@ import { type DataFolder, openDataFolder, readSecret } from "./util/data-folder.
 import { createFuse, type Fuse } from "./util/fuse.ts";
 import type { Random } from "./util/ids.ts";
 import { createLog, errorFields, type Log } from "./util/log.ts";
-import { Rate } from "./util/rate.ts";
 import { createPushKey, PushIdentity } from "./util/web-push.ts";
 
 /** What a test may replace. */
@@ -146,7 +146,7 @@ async function buildApp(config: Config, opened: Opened): Promise<App> {
     identityProvider: identityProvider(config, data.clock, log),
     openId: openId(config, log),
     downloadLog: new DownloadLog(() => wakeups.emit("downloads")),
-    messageRate: messageRate(data),
+    messageRates: data.limits.requestsPerSecond === 0 ? null : new MessageRates(data.clock),
     typists: new Typists(data.db, data.clock),
     ...madeAnew(parts),
   };
@@ -202,14 +202,6 @@ async function buildApp(config: Config, opened: Opened): Promise<App> {
 async function openPushIdentity({ db, clock }: DataAccess, origin: () => string): Promise<PushIdentity> {
   const key = (await findPushKey(db)) ?? (await db.write("createPushKey", { key: createPushKey() }));
   return new PushIdentity(key, () => (origin().startsWith("https:") ? origin() : undefined), clock);
-}
-
-const MINUTE_SECONDS = 60;
-
-function messageRate({ limits, clock }: DataAccess): Rate | null {
-  const { requestsPerSecond, messagesPerMinute } = limits;
-  if (requestsPerSecond === 0 || messagesPerMinute === 0) return null;
-  return new Rate(messagesPerMinute / MINUTE_SECONDS, messagesPerMinute, clock);
 }
 
 /** State that starts empty with each process. */

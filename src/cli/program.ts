@@ -133,7 +133,7 @@ function addTokenCommands(program: Command, io: Io): void {
   token
     .command("create")
     .argument("<name>", "username of the owner")
-    .option("--scope <scope>", "a scope, repeatable (default: all but admin)", collect)
+    .option("--scope <scope>", "a scope, repeatable (default: all but act_as and admin)", collect)
     .option("--expires <time>", "lifetime, such as 12h or 30d (default: no expiry)", parseDuration)
     .option("--name <text>", "what the token is for")
     .option("--json", "print JSON")

@@ -3,6 +3,7 @@ import { attachmentWrites } from "./queries/files/attachments.ts";
 import { placeholderWrites } from "./queries/files/picture-placeholders.ts";
 import { scanWrites } from "./queries/files/scans.ts";
 import { uploadWrites } from "./queries/files/upload-resumable.ts";
+import { addingWrites } from "./queries/groups/group-adding.ts";
 import { joiningWrites } from "./queries/groups/group-joining.ts";
 import { leavingWrites } from "./queries/groups/group-leaving.ts";
 import { memberWrites } from "./queries/groups/group-members.ts";
@@ -20,7 +21,7 @@ import { identityWrites } from "./queries/people/identities.ts";
 import { profileWrites } from "./queries/people/profiles.ts";
 import { tokenWrites } from "./queries/people/tokens.ts";
 import { userWrites } from "./queries/people/users.ts";
-import { auditWrites } from "./queries/record/audit-trail.ts";
+import { type Action, auditWrites, type NewEntry, recordEntry } from "./queries/record/audit-trail.ts";
 import {
   findResult,
   type IdempotentRequest,
@@ -39,7 +40,7 @@ import { deliveryWrites } from "./queries/webhooks/deliveries.ts";
 import { handOutWrites } from "./queries/webhooks/hand-out.ts";
 import { pushWrites } from "./queries/webhooks/push-subscriptions.ts";
 import { webhookWrites } from "./queries/webhooks/webhooks.ts";
-import { type Declaration, type Write, write } from "./write.ts";
+import { type Declaration, run, type Write, write } from "./write.ts";
 
 const single = {
   ...eventWrites,
@@ -47,6 +48,7 @@ const single = {
   ...placeholderWrites,
   ...scanWrites,
   ...uploadWrites,
+  ...addingWrites,
   ...joiningWrites,
   ...leavingWrites,
   ...memberWrites,
@@ -112,8 +114,32 @@ const runIdempotent = write(
   },
 );
 
+/** A write that somebody else does as a user, and its audit entry. */
+interface ActedWrite<N extends SingleName> {
+  name: N;
+  input: Parameters<Single[N]>[0];
+  entry: NewEntry;
+  action: Action;
+  objectId: string;
+  details: object | undefined;
+}
+
+/** Runs a write that has no audit entry if users do it themselves, and records one. Throws what the write throws. */
+const runActed = write(
+  {
+    publishesEvents: true,
+    serializeBy: ({ name, input }) => (single[name] as DeclaredWrite).serializeBy?.(input),
+  },
+  function* <N extends SingleName>(acted: ActedWrite<N>): Write<Result<N>> {
+    const { name, input, entry, action, objectId, details } = acted;
+    const result = yield* (single[name] as DeclaredWrite)(input);
+    yield* run(recordEntry(entry, action, objectId, details));
+    return result as Result<N>;
+  },
+);
+
 /** All writes of the service, by name. */
-export const writes = { ...single, runIdempotent };
+export const writes = { ...single, runIdempotent, runActed };
 
 /** Returns the write of this name, with its declaration. */
 export function getWrite(name: keyof typeof writes): DeclaredWrite {

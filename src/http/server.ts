@@ -14,7 +14,7 @@ import { ParleyError } from "../errors.ts";
 import { errorFields, type Log } from "../util/log.ts";
 import { http } from "../util/node-http.ts";
 import { hideTokens } from "../util/text.ts";
-import { authenticate, requireScope } from "./protocol/authentication.ts";
+import { actingFields, authenticate, requireScope } from "./protocol/authentication.ts";
 import { mediaType } from "./protocol/bodies.ts";
 import { awaitsContinue, discardRest, holdContinue } from "./protocol/body-reader.ts";
 import type { HttpContext } from "./protocol/context.ts";
@@ -321,7 +321,8 @@ function sendError(
 ): FastifyReply {
   const known = error instanceof ParleyError ? error : undefined;
   if (!known || known.cause) {
-    context.log.error({ ...requestFields(request), ...errorFields(error) }, "request failed");
+    const acting = request.caller?.actedById ? actingFields(request.caller) : {};
+    context.log.error({ ...requestFields(request), ...acting, ...errorFields(error) }, "request failed");
   }
   if (known?.code === "route_not_found" && isOpenedByBrowser(request)) {
     return reply

@@ -68,7 +68,7 @@ test("a search of the audit trail finds old entries on the server", { skip }, as
   assert.equal((await ask("DELETE", `/v1/users/${bob.id}`)).status, 204);
   const { db, newId, clock } = server.app.core;
   const newDownload = () => ({
-    entry: { id: newId("aud"), at: clock(), actorId: null, tokenId: null },
+    entry: { id: newId("aud"), at: clock(), actorId: null, tokenId: null, actedById: null },
     attachmentId: newId("att"),
     details: { address: "192.0.2.1", count: 1 },
   });

@@ -120,7 +120,9 @@ test("both engines return the same pages, cursors, orders and errors for contact
           limit: 250,
           maxContacts: 0,
         };
-        await same(both, (db) => db.write("createContact", { ...input, actId: anEntry().id, tokenId: null }));
+        await same(both, (db) =>
+          db.write("createContact", { ...input, actId: anEntry().id, tokenId: null, actedById: null }),
+        );
         await same(both, (db) => findContact(db, owner, contact.id));
         const update = {
           ownerId: owner,

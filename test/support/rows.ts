@@ -18,6 +18,7 @@ export function anEntry(): NewEntry {
     at: 1_800_000_000_000,
     actorId: null,
     tokenId: null,
+    actedById: null,
   };
 }
 
@@ -32,6 +33,8 @@ export function aUser(id: string, fields: Partial<CreateUser> = {}): CreateUser 
     avatarUrl: null,
     data: null,
     kind: "person",
+    acceptsEveryone: false,
+    messageLimit: null,
     setFields: "",
     conversationId: `cnv_${id}_notes`,
     createdAt: 1_800_000_000_000,
@@ -77,6 +80,7 @@ export function contact(owner: string, number: number): CreateContact {
     maxContacts: 0,
     actId: anEntry().id,
     tokenId: null,
+    actedById: null,
   };
 }
 
@@ -139,7 +143,7 @@ export function message(
 ): SendMessage {
   return {
     ...{ newId: messageId(number), conversationId, senderId, text: `text ${number}`, data: null },
-    ...{ mentions: [], replyToId: null, files: [], now: 1_800_000_000_000 + number },
+    ...{ mentions: [], replyToId: null, files: [], now: 1_800_000_000_000 + number, entry: null },
     ...fields,
   };
 }

@@ -1,23 +1,47 @@
 import {
   findMember,
+  findMembers,
   findOwnSeat,
   listInvitedRows,
   listMemberRows,
   type MemberRow,
 } from "../../db/queries/groups/group-members.ts";
 import { MEMBER_VERSIONS } from "../../db/queries/groups/group-roles.ts";
+import { findGroups } from "../../db/queries/groups/groups.ts";
+import { findNamed } from "../../db/queries/people/users.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { usernameKey } from "../../util/text.ts";
 import type { Caller } from "../node/caller.ts";
 import type { DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
-import { writeIdempotent } from "../record/idempotency.ts";
-import { choice, newUsername, type Parsed } from "../resource/fields.ts";
+import { isReplay, writeIdempotent } from "../record/idempotency.ts";
+import {
+  choice,
+  describedField,
+  missingField,
+  newUsername,
+  optional,
+  type Parsed,
+  trueOrFalse,
+} from "../resource/fields.ts";
+import { usernames } from "../resource/list-fields.ts";
 import { type Page, type PageEnvelope, toMergedPage } from "../resource/page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
-import { described, id, oneOf, orNull, resource, type TypeOf, textOrNull, time } from "../resource/schema.ts";
+import {
+  described,
+  id,
+  listOf,
+  object,
+  oneOf,
+  orNull,
+  resource,
+  type TypeOf,
+  textOrNull,
+  time,
+} from "../resource/schema.ts";
 import { toAvatarUrl, userKind } from "../resource/senders.ts";
+import { demandJoining, newInvitation } from "./groups.ts";
 
 export const memberResource = resource("Member", {
   id: id("mem"),
@@ -34,8 +58,25 @@ export const memberResource = resource("Member", {
   created_at: described(time, "When the member joined, or was invited."),
 });
 
-/** The fields of an invitation. */
-export const invitationFields = { username: newUsername };
+/** The fields of an invitation or, with `joined`, of new members. */
+export const invitationFields = {
+  username: optional(describedField(newUsername, "Required, unless `members` is given.")),
+  members: optional(
+    describedField(
+      usernames,
+      "With `joined`, instead of `username`: up to 100 names, also by repeating it in a form.",
+    ),
+  ),
+  joined: optional(
+    describedField(
+      trueOrFalse,
+      "True makes the user a member at once, without an invitation. Needs the scope `act_as`.",
+    ),
+  ),
+};
+
+/** The answer to `members`. */
+export const addedMembers = object({ data: listOf(memberResource.schema) });
 
 /** The fields of a member that admins can change. */
 export const memberChanges = { role: choice("admin", "member") };
@@ -116,21 +157,101 @@ export async function getMember(
 }
 
 /**
- * Invites a username. The answer is the same whether it belongs to a contact, a stranger, somebody who has blocked the
- * caller, or nobody. Throws `group_not_found`, `not_admin` and `count_limit_reached`.
+ * Invites a username or, with `joined`, makes users members at once. Returns the member, or a list if `members` is given. Throws what
+ * `inviteMember` and `addMembers` throw, `missing_parameter` and `invalid_parameter`.
  */
-export async function inviteMember(
+export async function createMembers(
   core: DataAccess,
   caller: Caller,
   groupId: string,
-  { username }: Parsed<typeof invitationFields>,
+  { username, members, joined = false }: Parsed<typeof invitationFields>,
+  key?: string,
+): Promise<Versioned> {
+  const names = members ?? (username === undefined ? [] : [username]);
+  if (members && (!joined || username !== undefined)) {
+    const detail = "Send members only with joined, and without username.";
+    throw new ParleyError("invalid_parameter", detail, { param: "members" });
+  }
+  if (names[0] === undefined) throw missingField("username", newUsername);
+  if (!joined) return inviteMember(core, caller, groupId, names[0], key);
+  const { rows, replayed } = await addMembers(core, caller, groupId, names, key);
+  if (members)
+    return { ...versioned(`{"data":[${rows.map((row) => toJson(core, row)).join(",")}]}`, 1), replayed };
+  if (!rows[0]) throw new ParleyError("member_not_found");
+  return { ...toVersioned(core, rows[0]), replayed };
+}
+
+/**
+ * Makes users members at once. Those who are members already stay so. Returns them in the order of the names. Throws `user_not_found`,
+ * `group_not_found`, `not_admin`, `count_limit_reached`, and what `demandJoining` throws.
+ */
+async function addMembers(
+  core: DataAccess,
+  caller: Caller,
+  groupId: string,
+  names: readonly string[],
+  key: string | undefined,
+): Promise<{ rows: MemberRow[]; replayed: boolean }> {
+  demandJoining(caller, names);
+  const { userId } = caller;
+  if (key === undefined || !(await isReplay(core, caller, key))) await prepare(core, userId, groupId, names);
+  const asked = ["addMembers", groupId, names];
+  const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "addMembers", {
+    groupId,
+    userId,
+    names: names.map((username) => newInvitation(core, username)),
+    messageId: core.newId("msg"),
+    maxMembers: core.limits.maxMembers,
+    limit: core.limits.erasedRowsAtOnce,
+    entry: newEntry(core, caller),
+  });
+  core.wakeEraser();
+  if (replayed) await readBack(checkAdmin(core, caller, groupId));
+  return { rows: await readBack(findMembers(core.db, groupId, result.ids)), replayed };
+}
+
+/** Takes the steps that come before joining. Throws `user_not_found`. */
+async function prepare(
+  core: DataAccess,
+  adminId: string,
+  groupId: string,
+  names: readonly string[],
+): Promise<void> {
+  const seat = await findOwnSeat(core.db, groupId, adminId);
+  const [group] = await findGroups(core.db, [groupId]);
+  // The write finds the reason to refuse it.
+  if (seat?.role !== "admin" || group?.history !== "all") return;
+  const limit = core.limits.erasedRowsAtOnce;
+  for (const { id: userId } of await findNamed(core.db, names.map(usernameKey))) {
+    const isReady = () =>
+      core.db.write("prepareJoin", {
+        groupId,
+        userId,
+        isAdded: true,
+        now: core.clock(),
+        messageId: core.newId("msg"),
+        limit,
+      });
+    while (!(await isReady()));
+  }
+}
+
+/**
+ * Invites a username. The answer is the same whether it belongs to a contact, a stranger, somebody who has blocked the
+ * caller, or nobody. Throws `group_not_found`, `not_admin` and `count_limit_reached`.
+ */
+async function inviteMember(
+  core: DataAccess,
+  caller: Caller,
+  groupId: string,
+  username: string,
   key?: string,
 ): Promise<Versioned> {
   const asked = ["inviteMember", groupId, username];
   const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "inviteMember", {
     groupId,
     userId: caller.userId,
-    invited: { memberId: core.newId("mem"), username, usernameKey: usernameKey(username) },
+    invited: newInvitation(core, username),
     maxMembers: core.limits.maxMembers,
     entry: newEntry(core, caller),
   });

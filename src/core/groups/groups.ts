@@ -6,16 +6,29 @@ import {
   type JoinedGroupRow,
   listJoined,
 } from "../../db/queries/groups/groups.ts";
-import { type SeenInvitation, walkInvitations } from "../../db/queries/people/invitations.ts";
+import {
+  type NewInvitation,
+  type SeenInvitation,
+  walkInvitations,
+} from "../../db/queries/people/invitations.ts";
 import { findSenders } from "../../db/queries/people/users.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { usernameKey } from "../../util/text.ts";
-import type { Caller } from "../node/caller.ts";
+import { type Caller, demandActAs } from "../node/caller.ts";
 import type { DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
 import { writeIdempotent } from "../record/idempotency.ts";
-import { avatarUrl, choice, description, groupName, optional, type Parsed } from "../resource/fields.ts";
+import {
+  avatarUrl,
+  choice,
+  describedField,
+  description,
+  groupName,
+  optional,
+  type Parsed,
+  trueOrFalse,
+} from "../resource/fields.ts";
 import { usernames } from "../resource/list-fields.ts";
 import { type Page, type PageEnvelope, toMergedPage } from "../resource/page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
@@ -58,6 +71,12 @@ export const groupFields = {
   avatar_url: optional(avatarUrl),
   history: optional(choice("joined", "all")),
   members: optional(usernames),
+  joined: optional(
+    describedField(
+      trueOrFalse,
+      "True makes the users members at once, without an invitation; at most 100. Needs the scope `act_as`.",
+    ),
+  ),
 };
 
 /** The fields of a group that its admins can change. */
@@ -204,13 +223,18 @@ export async function getGroup(core: DataAccess, caller: Caller, groupId: string
   return versioned(json, group.row.version);
 }
 
-/** Creates a group with the caller as its admin, and invites usernames. Throws `count_limit_reached`. */
+/**
+ * Creates a group with the caller as its admin, and invites usernames or, with `joined`, makes their users members. Throws
+ * `count_limit_reached`, and what `demandJoining` throws; with `joined` also `user_not_found`.
+ */
 export async function createGroup(
   core: DataAccess,
   caller: Caller,
   fields: Parsed<typeof groupFields>,
   key?: string,
 ): Promise<Versioned> {
+  const { members = [], joined = false } = fields;
+  if (joined) demandJoining(caller, members);
   const asked = ["createGroup", fields];
   const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "createGroup", {
     id: core.newId("grp"),
@@ -222,15 +246,28 @@ export async function createGroup(
     description: fields.description ?? null,
     avatarUrl: fields.avatar_url ?? null,
     history: fields.history ?? "joined",
-    invited: (fields.members ?? []).map((username) => ({
-      memberId: core.newId("mem"),
-      username,
-      usernameKey: usernameKey(username),
-    })),
+    invited: members.map((username) => newInvitation(core, username)),
+    areJoined: joined,
     maxMembers: core.limits.maxMembers,
     entry: newEntry(core, caller),
   });
   return { ...(await readBack(getGroup(core, caller, result.id))), replayed };
+}
+
+/** How many users a request can make members. */
+const MAX_JOINED = 100;
+
+/** Throws `insufficient_scope`, and `invalid_parameter` for too many names. */
+export function demandJoining(caller: Caller, names: readonly string[]): void {
+  demandActAs(caller, "joined");
+  if (names.length <= MAX_JOINED) return;
+  throw new ParleyError("invalid_parameter", `With joined, members must be up to ${MAX_JOINED} usernames.`, {
+    param: "members",
+  });
+}
+
+export function newInvitation(core: DataAccess, username: string): NewInvitation {
+  return { memberId: core.newId("mem"), username, usernameKey: usernameKey(username) };
 }
 
 /** Changes the group. Throws `group_not_found`, `not_admin` and `precondition_failed`. */

@@ -7,11 +7,13 @@ import {
   listInbox,
 } from "../../db/queries/messages/inbox.ts";
 import { findLastMessages } from "../../db/queries/messages/messages.ts";
+import type { UserRow } from "../../db/queries/people/users.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { JsonObject } from "../../util/json-object.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core, DataAccess } from "../node/core.ts";
+import { writeActed } from "../record/audit-trail.ts";
 import { choice, describedField, optional, type Parsed, reference, trueOrFalse } from "../resource/fields.ts";
 import { knownForm } from "../resource/known-form.ts";
 import { type Page, type PageEnvelope, toPage, walkPages } from "../resource/page.ts";
@@ -210,7 +212,8 @@ export async function updateConversation(
   settings: Parsed<typeof conversationSettings>,
   expected: Expected,
 ): Promise<Versioned> {
-  await core.db.write("updateConversation", {
+  const recorded = { action: "conversation.updated", objectId: conversationId } as const;
+  await writeActed(core, caller, recorded, "updateConversation", {
     userId: caller.userId,
     conversationId,
     isPinned: settings.is_pinned,
@@ -237,7 +240,8 @@ export async function markRead(
   conversationId: string,
   { message_id: messageId, private: isPrivate = false }: Parsed<typeof readFields>,
 ): Promise<void> {
-  await core.db.write("markRead", {
+  const recorded = { action: "conversation.read", objectId: conversationId } as const;
+  await writeActed(core, caller, recorded, "markRead", {
     userId: caller.userId,
     conversationId,
     messageId: knownForm(messageId, "msg", "message_not_found", "message_id"),
@@ -246,7 +250,10 @@ export async function markRead(
   });
 }
 
-/** Counts the user's conversations with unread messages, without muted ones, up to 100. */
-export function countUnreadConversations(core: DataAccess, userId: string): Promise<number> {
-  return countUnreadRows(core.db, userId, toSeconds(core.clock()), MAX_LOOKED_AT);
+/** Counts the user's conversations with unread messages, without muted ones, up to 100. A bot has no badge. */
+export async function countUnreadConversations(
+  core: DataAccess,
+  { id, kind }: Pick<UserRow, "id" | "kind">,
+): Promise<number> {
+  return kind === "bot" ? 0 : countUnreadRows(core.db, id, toSeconds(core.clock()), MAX_LOOKED_AT);
 }

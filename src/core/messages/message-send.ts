@@ -3,6 +3,7 @@ import { stripFields, toNewAttachment } from "../files/attachments.ts";
 import type { RequestUploads } from "../files/upload-once.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
+import { newActedEntry } from "../record/audit-trail.ts";
 import { isReplay, writeIdempotent } from "../record/idempotency.ts";
 import {
   describedField,
@@ -55,6 +56,7 @@ export async function createMessage(
     replyToId: fields.reply_to_id ?? null,
     files,
     now: core.clock(),
+    entry: newActedEntry(core, caller),
   };
   const asked = ["createMessage", fields, sent.map((upload) => upload.asked)];
   const { result, replayed } = uploads

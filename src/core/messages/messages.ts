@@ -11,7 +11,7 @@ import { type Additions, attachmentResource, chooseShape, linked } from "../file
 import { toNewAttachment } from "../files/attachments.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core, DataAccess } from "../node/core.ts";
-import { newEntry } from "../record/audit-trail.ts";
+import { newEntry, writeActed } from "../record/audit-trail.ts";
 import { choices } from "../resource/choices.ts";
 import { describedField, jsonObject, longText, nullable, optional, type Parsed } from "../resource/fields.ts";
 import { mentions } from "../resource/list-fields.ts";
@@ -115,9 +115,13 @@ function toSystemMessage(
   users: ReadonlyMap<string, string>,
   reactions: string | undefined,
 ): string {
-  const { mentions, data: facts } = row;
-  const user = mentions === null ? undefined : (users.get(mentions) ?? "null");
-  const data = user ? new JsonObject(facts ?? "{}").with("user", user).text : facts;
+  const { type, mentions, data: facts } = row;
+  const ids = mentions?.split(" ") ?? [];
+  let data = facts;
+  if (type === "joined" && ids.length > 0)
+    data = `{"users":[${ids.flatMap((id) => users.get(id) ?? []).join(",")}]}`;
+  else if (ids.length > 0)
+    data = new JsonObject(facts ?? "{}").with("user", users.get(ids[0]!) ?? "null").text;
   return toMessage({ ...row, data }, users.get(row.sender_id) ?? "null", [], [], reactions);
 }
 
@@ -259,7 +263,8 @@ export async function updateMessage(
   // Otherwise repeated edits that mention somebody would alert without a limit.
   if (mentions && mentions.length > 0) await countMessage(core, caller);
   const input = { userId: caller.userId, id, expected, text, data, mentions, now: core.clock() };
-  await core.db.write("updateMessage", input);
+  const recorded = { action: "message.updated", objectId: id } as const;
+  await writeActed(core, caller, recorded, "updateMessage", input);
   return readBack(getMessage(core, caller, id));
 }
 

@@ -1,6 +1,7 @@
 import { listReactions } from "../../db/queries/messages/reactions.ts";
 import type { Caller } from "../node/caller.ts";
 import type { DataAccess } from "../node/core.ts";
+import { writeActed } from "../record/audit-trail.ts";
 import {
   count,
   described,
@@ -64,7 +65,9 @@ export async function addReaction(
   messageId: string,
   emoji: string,
 ): Promise<void> {
-  await core.db.write("addReaction", { userId: caller.userId, messageId, emoji, now: core.clock() });
+  const recorded = { action: "reaction.created", objectId: messageId } as const;
+  const input = { userId: caller.userId, messageId, emoji, now: core.clock() };
+  await writeActed(core, caller, recorded, "addReaction", input);
 }
 
 /** Removes a reaction of the caller, if it is there. Throws `message_not_found`. */
@@ -74,5 +77,7 @@ export async function removeReaction(
   messageId: string,
   emoji: string,
 ): Promise<void> {
-  await core.db.write("removeReaction", { userId: caller.userId, messageId, emoji, now: core.clock() });
+  const recorded = { action: "reaction.deleted", objectId: messageId } as const;
+  const input = { userId: caller.userId, messageId, emoji, now: core.clock() };
+  await writeActed(core, caller, recorded, "removeReaction", input);
 }

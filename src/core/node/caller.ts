@@ -1,9 +1,19 @@
+import { ParleyError } from "../../errors.ts";
+
 /** The user and the rights of a verified token. */
 export interface Caller {
   userId: string;
   /** Null for a token of an identity provider. */
   tokenId: string | null;
   scopes: ReadonlySet<string>;
+  /** The holder of the token, if the holder acts as the user; otherwise null. */
+  actedById: string | null;
+}
+
+/** Throws `insufficient_scope` unless the token may act for users. `what` is the field that only such a token may send. */
+export function demandActAs({ scopes }: Caller, what: string): void {
+  if (scopes.has("act_as")) return;
+  throw new ParleyError("insufficient_scope", `${what} needs the scope act_as.`, { header: "act_as" });
 }
 
 /** Verified tokens kept in memory. */

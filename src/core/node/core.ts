@@ -5,7 +5,6 @@ import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../util/clock.ts";
 import type { Fuse } from "../../util/fuse.ts";
 import type { NewId, Random } from "../../util/ids.ts";
-import type { Rate } from "../../util/rate.ts";
 import type { PushIdentity } from "../../util/web-push.ts";
 import type { Activity } from "./activity.ts";
 import type { VerifiedTokens } from "./caller.ts";
@@ -13,6 +12,7 @@ import type { DownloadLog } from "./download-log.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { KeySet } from "./key-set.ts";
 import type { Links } from "./links.ts";
+import type { MessageRates } from "./message-rates.ts";
 import type { OpenId } from "./openid.ts";
 import type { Previews } from "./previews.ts";
 import type { Resumables } from "./resumables.ts";
@@ -64,8 +64,8 @@ export interface Core extends DataAccess {
   resumables: Resumables;
   /** How many archives of each user are being downloaded from this node. */
   runningArchives: Map<string, number>;
-  /** Limits the messages that each user sends to others on this node; null means no limit. */
-  messageRate: Rate | null;
+  /** Limits the messages that users send to others; null if nothing is limited by its rate. */
+  messageRates: MessageRates | null;
   typists: Typists;
   /** Null if none is configured. */
   identityProvider: IdentityProvider | null;

@@ -3,6 +3,7 @@ import { toSeconds } from "../../util/clock.ts";
 import { usernameKey } from "../../util/text.ts";
 import type { Caller } from "../node/caller.ts";
 import type { DataAccess } from "../node/core.ts";
+import { writeActed } from "../record/audit-trail.ts";
 import { NEWEST, type Page, type PageEnvelope, toPage } from "../resource/page.ts";
 import { described, resource, type TypeOf, text, time } from "../resource/schema.ts";
 
@@ -26,7 +27,9 @@ export async function setBlock(
   blocked: boolean,
 ): Promise<void> {
   const now = core.clock();
-  await core.db.write("setBlock", {
+  const action = blocked ? "block.created" : "block.deleted";
+  const recorded = { action, objectId: caller.userId, details: { username } } as const;
+  await writeActed(core, caller, recorded, "setBlock", {
     ownerId: caller.userId,
     usernameKey: usernameKey(username),
     username,

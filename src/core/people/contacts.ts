@@ -7,6 +7,7 @@ import {
 } from "../../db/queries/people/contact-lists.ts";
 import {
   type ContactRow,
+  type CreateContact,
   findContact,
   type ListedContact,
   lastActive,
@@ -22,14 +23,15 @@ import {
   searchWords,
   usernameKey,
 } from "../../util/text.ts";
-import type { Caller } from "../node/caller.ts";
+import { type Caller, demandActAs } from "../node/caller.ts";
 import type { DataAccess } from "../node/core.ts";
-import { newEntry } from "../record/audit-trail.ts";
+import { newEntry, writeActed } from "../record/audit-trail.ts";
 import { writeIdempotent } from "../record/idempotency.ts";
 import {
   avatarUrl,
   describedField,
   displayName,
+  missingField,
   nameWords,
   newUsername,
   optional,
@@ -39,7 +41,7 @@ import {
   username,
 } from "../resource/fields.ts";
 import { type Page, type PageEnvelope, toPage, walkPages } from "../resource/page.ts";
-import type { Expected, Versioned } from "../resource/resource.ts";
+import { type Expected, readBack, type Versioned } from "../resource/resource.ts";
 import { described, id, orNull, resource, type TypeOf, text, textOrNull, time } from "../resource/schema.ts";
 import { ROWS_PER_TURN, type Turns } from "../resource/turns.ts";
 
@@ -59,9 +61,20 @@ type Contact = TypeOf<typeof contactResource>;
 /** The fields of a new contact. */
 export const contactFields = {
   username: newUsername,
-  phone_number: phoneNumber,
+  phone_number: optional(
+    describedField(
+      phoneNumber,
+      "Required, unless `mutual` is true: then that of the user, or an empty text.",
+    ),
+  ),
   avatar_url: optional(avatarUrl),
   display_name: optional(displayName),
+  mutual: optional(
+    describedField(
+      trueOrFalse,
+      "True also gives the user of that name the caller as a contact. Needs the scope `act_as`.",
+    ),
+  ),
   blocked: optional(
     describedField(
       trueOrFalse,
@@ -86,8 +99,9 @@ export const contactFilters = {
 };
 
 /**
- * Creates a contact. Throws `count_limit_reached`, and `contact_exists` if the caller has a contact with that username; the error
- * has its id if the caller may read contacts. A request with an Idempotency-Key is idempotent.
+ * Creates a contact. With `mutual` the user of that name also gets the caller as a contact, which needs the scope `act_as`. Throws
+ * `count_limit_reached`, `insufficient_scope`, `user_not_found` if it is mutual, and `contact_exists` if the caller has a contact with
+ * that username; the error has its id if the caller may read contacts. A request with an Idempotency-Key is idempotent.
  */
 export async function createContact(
   core: DataAccess,
@@ -95,19 +109,43 @@ export async function createContact(
   fields: Parsed<typeof contactFields>,
   key?: string,
 ): Promise<Versioned> {
+  const { mutual = false, phone_number: phoneNumber } = fields;
+  if (mutual) demandActAs(caller, "mutual");
+  else if (phoneNumber === undefined) throw missingField("phone_number", contactFields.phone_number);
+  const { contact, input } = newContact(core, caller, fields);
+  const asked = { caller, key, asked: ["createContact", fields] };
+  try {
+    if (!mutual) {
+      const { result, replayed } = await writeIdempotent(core, asked, "createContact", input);
+      return { json: JSON.stringify({ ...contact, ...result }), version: "1", replayed };
+    }
+    const both = { contact: input, phoneNumber };
+    const { result, replayed } = await writeIdempotent(core, asked, "createMutualContact", both);
+    return { ...(await readBack(getContact(core, caller, result.id))), replayed };
+  } catch (error) {
+    const isHidden = error instanceof ParleyError && error.code === "contact_exists" && !mayRead(caller);
+    throw isHidden ? new ParleyError(error.code, error.message, { param: "username" }) : error;
+  }
+}
+
+/** Fills in ids and times of a new contact. */
+function newContact(
+  core: DataAccess,
+  caller: Caller,
+  fields: Parsed<typeof contactFields>,
+): { contact: Contact; input: CreateContact } {
   const createdAt = core.clock();
   const contact: Contact = {
     id: core.newId("con"),
     username: fields.username,
-    phone_number: fields.phone_number,
+    phone_number: fields.phone_number ?? "",
     avatar_url: fields.avatar_url ?? null,
     display_name: fields.display_name ?? null,
     conversation_id: core.newId("cnv"),
     last_active_at: null,
     created_at: toSeconds(createdAt),
   };
-  const asked = ["createContact", fields];
-  const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "createContact", {
+  const input = {
     id: contact.id,
     ownerId: caller.userId,
     usernameKey: usernameKey(contact.username),
@@ -122,11 +160,9 @@ export async function createContact(
     maxContacts: core.limits.maxContacts,
     actId: core.newId("aud"),
     tokenId: caller.tokenId,
-  }).catch((error) => {
-    const isHidden = error instanceof ParleyError && error.code === "contact_exists" && !mayRead(caller);
-    throw isHidden ? new ParleyError(error.code, error.message, { param: "username" }) : error;
-  });
-  return { json: JSON.stringify({ ...contact, ...result }), version: "1", replayed };
+    actedById: caller.actedById,
+  };
+  return { contact, input };
 }
 
 function mayRead({ scopes }: Caller): boolean {
@@ -227,7 +263,9 @@ export async function blockContact(
   blocked: boolean,
 ): Promise<void> {
   const now = core.clock();
-  await core.db.write("blockContact", { ownerId: caller.userId, id, blockedAt: blocked ? now : null, now });
+  const recorded = { action: blocked ? "block.created" : "block.deleted", objectId: id } as const;
+  const input = { ownerId: caller.userId, id, blockedAt: blocked ? now : null, now };
+  await writeActed(core, caller, recorded, "blockContact", input);
 }
 
 function versioned([body, seenAt, since, version]: ContactRow): Versioned {

@@ -3,6 +3,7 @@ import { storageUsed } from "../../db/queries/storage/storage-used.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { countUnreadConversations } from "../messages/conversations.ts";
+import { toMessageLimit } from "../messages/message-rate.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
 import type { Parsed } from "../resource/fields.ts";
@@ -43,7 +44,7 @@ export const meResource = resource("Me", {
   created_at: time,
   token_id: described(orNull(id("tok")), "The token of the request; null for a JWT."),
   scopes: described(listOf(text), "What that token may do."),
-  unread_conversations: described(count, "Without muted ones; 100 means 100 or more."),
+  unread_conversations: described(count, "Without muted ones; 100 means 100 or more. 0 for a bot."),
   push_public_key: described(
     text,
     "The `applicationServerKey` of push subscriptions: a point on P-256 in base64url.",
@@ -94,7 +95,7 @@ export async function getMe(core: Core, caller: Caller): Promise<Versioned> {
     created_at: toSeconds(user.created_at),
     token_id: caller.tokenId,
     scopes: [...caller.scopes],
-    unread_conversations: await countUnreadConversations(core, user.id),
+    unread_conversations: await countUnreadConversations(core, user),
     push_public_key: core.pushIdentity.publicKey,
     storage: toStorage(core, await storageUsed(core.db, user.id)),
     limits: {
@@ -105,7 +106,7 @@ export async function getMe(core: Core, caller: Caller): Promise<Versioned> {
       max_body_size: limits.maxBodyBytes,
       max_message_body_size: limits.maxMessageBodyBytes,
       rate_limit: limits.requestsPerSecond || null,
-      message_limit: core.messageRate ? limits.messagesPerMinute : null,
+      message_limit: toMessageLimit(core, user) || null,
     },
   };
   return versioned(JSON.stringify(me), user.version);

@@ -37,7 +37,7 @@ export async function verifyJwt(
   if (userId === undefined && known) throw refused("its user was erased");
   userId ??= await makeUser(core, provider.issuer, claims);
   return {
-    caller: { userId, tokenId: null, scopes },
+    caller: { userId, tokenId: null, scopes, actedById: null },
     expiresAt: (claims.exp! + CLOCK_SKEW_SECONDS) * 1000,
   };
 }

@@ -3,6 +3,7 @@ import type { Caller, Verified } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
 import { JWT_FORM, verifyJwt } from "./sign-in-jwt.ts";
 import { lookUpToken } from "./tokens.ts";
+import { findActing } from "./users.ts";
 
 /** Returns the caller of a recently verified token from memory. */
 export function knownCaller(core: Core, token: string): Caller | undefined {
@@ -47,11 +48,16 @@ async function verify(core: Core, token: string, known: boolean): Promise<Verifi
   }
 }
 
-/** Reports whether a token of this user is still valid. Never creates the user, who may have been deleted. */
-export async function isStillValid(core: Core, token: string, userId: string): Promise<boolean> {
+/**
+ * Reports whether a token is still valid for its caller, and the user as whom its holder acts still exists. Never creates a user,
+ * who may have been deleted.
+ */
+export async function isStillValid(core: Core, token: string, caller: Caller): Promise<boolean> {
+  const { userId, actedById } = caller;
   try {
-    const caller = knownCaller(core, token) ?? (await verify(core, token, true)).caller;
-    return caller.userId === userId;
+    const holder = knownCaller(core, token) ?? (await verify(core, token, true)).caller;
+    if (holder.userId !== (actedById ?? userId)) return false;
+    return actedById === null || (await findActing(core, { id: userId })) !== undefined;
   } catch (error) {
     // If the check fails for another reason, the token counts as valid until the next check.
     return !(error instanceof ParleyError && error.code === "invalid_token");

@@ -38,11 +38,14 @@ export const SCOPES = [
   "groups:read",
   "groups:write",
   "events:read",
+  "act_as",
   "admin",
 ] as const;
 export type Scope = (typeof SCOPES)[number];
-/** Scopes of a token that is created without `scopes`: all except administration. */
-export const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "admin");
+/** Scopes of a token that is created without `scopes`: the rights of one user. */
+export const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter(
+  (scope) => scope !== "act_as" && scope !== "admin",
+);
 
 const tokenMembers = {
   user_id: id("usr"),
@@ -69,7 +72,8 @@ export async function lookUpToken(core: DataAccess, token: string): Promise<Veri
   // Look it up by SHA-256, so that timing reveals nothing about any token.
   const row = TOKEN_FORM.test(token) ? await findToken(core.db, hashToken(token)) : undefined;
   if (!row) throw new ParleyError("invalid_token");
-  const caller = { userId: row.user_id, tokenId: row.id, scopes: new Set(row.scopes.split(" ")) };
+  const scopes = new Set(row.scopes.split(" "));
+  const caller = { userId: row.user_id, tokenId: row.id, scopes, actedById: null };
   return { caller, expiresAt: row.expires_at ?? Number.POSITIVE_INFINITY };
 }
 

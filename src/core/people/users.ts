@@ -5,6 +5,7 @@ import {
   type DetailedUserRow,
   findDetailedUser,
   findDetailedUsers,
+  findUserById,
   findUserByName,
   listUserNames,
   listUserRows,
@@ -37,6 +38,7 @@ import { OLDEST, type Page, type PageEnvelope, toPage } from "../resource/page.t
 import { checkVersion, type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
 import {
   anyObject,
+  bool,
   bytes,
   count,
   described,
@@ -52,7 +54,7 @@ import {
 } from "../resource/schema.ts";
 import { toAvatarUrl, userKind } from "../resource/senders.ts";
 import type { Turns } from "../resource/turns.ts";
-import { type profileFields, updateProfile } from "./profiles.ts";
+import { operatorFields, updateProfile, type userChanges } from "./profiles.ts";
 import { makeToken, revokeTokensOf, SCOPES } from "./tokens.ts";
 
 export const storageUse = object({
@@ -67,6 +69,11 @@ const userMembers = {
   display_name: textOrNull,
   avatar_url: textOrNull,
   kind: userKind,
+  accepts_everyone: described(bool, "Whether users who add this one are added back."),
+  message_limit: described(
+    orNull(count),
+    "Messages to others per minute; 0: no limit; null: that of the server.",
+  ),
   data: described(orNull(anyObject), "A JSON object for your app, which only the user and admins see."),
   created_at: time,
   storage: storageUse,
@@ -77,7 +84,7 @@ type User = TypeOf<typeof userResource>;
 /** A user with the number of unread conversations, for a badge. */
 export const userWithUnreadResource = resource("UserWithUnread", {
   ...userMembers,
-  unread_conversations: described(count, "Without muted ones; 100 means 100 or more."),
+  unread_conversations: described(count, "Without muted ones; 100 means 100 or more. 0 for a bot."),
 });
 
 /** The fields of a new user. */
@@ -86,7 +93,8 @@ export const userFields = {
   phone_number: optional(nullable(phoneNumber)),
   display_name: optional(displayName),
   avatar_url: optional(avatarUrl),
-  kind: optional(choice("person", "bot")),
+  kind: optional(describedField(choice("person", "bot"), "The default is person. It never changes.")),
+  ...operatorFields,
   data: optional(jsonObject),
 };
 type UserFields = Parsed<typeof userFields>;
@@ -120,6 +128,8 @@ export async function createUser(
     avatar_url: row.avatarUrl,
     avatar_id: null,
     kind: row.kind,
+    accepts_everyone: row.acceptsEveryone ? 1 : 0,
+    message_limit: row.messageLimit,
     data: row.data,
     created_at: result.createdAt,
     used: 0,
@@ -131,12 +141,15 @@ export async function createUser(
 /** A page of one user, if there are any. */
 const ANY = { cursor: OLDEST, newer: true, limit: 1 };
 
-/** Creates the user `admin` with all scopes if the database has no users; returns its token, or null. */
+/** The scopes of the first token: all except that of a back end, which nobody has without asking for it. */
+const FIRST_SCOPES = SCOPES.filter((scope) => scope !== "act_as");
+
+/** Creates the user `admin` and its token if the database has no users; returns the token, or null. */
 export async function createFirstUser(core: DataAccess): Promise<string | null> {
   // Usually there are users, and a start without a write does not wait for the writer thread.
   if ((await listUserRows(core.db, {}, ANY)).length > 0) return null;
   const user = newUser(core, null, { username: "admin" });
-  const { token, row } = makeToken(core, null, user.id, { scopes: SCOPES, name: "first start" });
+  const { token, row } = makeToken(core, null, user.id, { scopes: FIRST_SCOPES, name: "first start" });
   return (await core.db.write("createFirstUser", { user, token: row })) ? token : null;
 }
 
@@ -153,6 +166,18 @@ export async function getUserByName(core: DataAccess, username: string): Promise
   return toUser(core, row);
 }
 
+/** A user by id, or by any spelling of the username that compares equal. */
+export type NamedUser = { id: string } | { username: string };
+
+/** Returns the id of the user as whom somebody acts; undefined if there is none. */
+export async function findActing(core: DataAccess, named: NamedUser): Promise<string | undefined> {
+  const user =
+    "id" in named
+      ? await findUserById(core.db, named.id)
+      : await findUserByName(core.db, usernameKey(named.username));
+  return user?.id;
+}
+
 /** Throws `user_not_found`. */
 async function readUser(core: DataAccess, id: string): Promise<DetailedUserRow> {
   const row = await findDetailedUser(core.db, id);
@@ -165,7 +190,7 @@ export async function getUserWithUnread(core: DataAccess, id: string): Promise<V
   const row = await readUser(core, id);
   const user: TypeOf<typeof userWithUnreadResource> = {
     ...toUser(core, row),
-    unread_conversations: await countUnreadConversations(core, id),
+    unread_conversations: await countUnreadConversations(core, row),
   };
   return versioned(JSON.stringify(user), row.version);
 }
@@ -175,7 +200,7 @@ export async function updateUser(
   core: DataAccess,
   caller: Caller,
   id: string,
-  changes: Parsed<typeof profileFields>,
+  changes: Parsed<typeof userChanges>,
   expected: Expected,
 ): Promise<Versioned> {
   await updateProfile(core, caller, id, changes, expected);
@@ -234,6 +259,8 @@ function toUser(core: DataAccess, row: Omit<DetailedUserRow, "conversation_id" |
     display_name: row.display_name,
     avatar_url: toAvatarUrl(core, row),
     kind: row.kind,
+    accepts_everyone: row.accepts_everyone === 1,
+    message_limit: row.message_limit,
     data: row.data === null ? null : JSON.parse(row.data),
     created_at: toSeconds(row.created_at),
     storage: toStorage(core, row.used),
@@ -256,6 +283,8 @@ export function newUser(core: DataAccess, caller: Caller | null, fields: UserFie
     displayName: fields.display_name ?? null,
     avatarUrl: fields.avatar_url ?? null,
     kind: fields.kind ?? "person",
+    acceptsEveryone: fields.accepts_everyone ?? false,
+    messageLimit: fields.message_limit ?? null,
     data: fields.data ?? null,
     setFields: addSetFields("", fields),
     conversationId: core.newId("cnv"),

@@ -1,4 +1,12 @@
-import { ACTIONS, type EntryRow, listEntries, type NewEntry } from "../../db/queries/record/audit-trail.ts";
+import type { WriteInput, WriteResult } from "../../db/database.ts";
+import {
+  ACTIONS,
+  type Action,
+  type EntryRow,
+  listEntries,
+  type NewEntry,
+} from "../../db/queries/record/audit-trail.ts";
+import type { SingleName } from "../../db/writes.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { type IdKind, idBound, idPattern, isId, timeOfId } from "../../util/ids.ts";
 import { foldedLength, searchKey, searchPart, searchWords } from "../../util/text.ts";
@@ -27,6 +35,10 @@ export const auditResource = resource("AuditEntry", {
   created_at: time,
   action: described(text, "What was done, such as `token.revoked`."),
   actor_id: described(textOrNull, "The user who did it; null for the command line or a signed link."),
+  acted_by_id: described(
+    textOrNull,
+    "The user whose token acted as `actor_id`; null if `actor_id` used a token of their own.",
+  ),
   token_id: described(textOrNull, "The token that was used; null also for a JWT."),
   object_id: described(text, "The id of the object that was changed. The object may no longer exist."),
   details: described(orNull(anyObject), "Further facts, depending on the action."),
@@ -45,10 +57,15 @@ function filterId(...kinds: readonly IdKind[]): Field<string, true> {
 
 /** The filters of the audit trail. An entry must match all that are given. */
 export const auditFilters = {
-  actor_id: optional(describedField(filterId("usr"), "Returns what this user did (usr_…).")),
+  actor_id: optional(
+    describedField(
+      filterId("usr"),
+      "Returns what this user did (usr_…), as themselves or as others, and what others did as this user.",
+    ),
+  ),
   object_id: optional(
     describedField(
-      filterId("usr", "tok", "con", "grp", "mem", "msg", "att", "whk", "psh"),
+      filterId("usr", "tok", "con", "cnv", "grp", "mem", "msg", "att", "whk", "psh"),
       "Returns what was done to this object.",
     ),
   ),
@@ -73,7 +90,34 @@ export function newEntry(core: DataAccess, caller: Caller | null): NewEntry {
     at: timeOfId(id),
     actorId: caller?.userId ?? null,
     tokenId: caller?.tokenId ?? null,
+    actedById: caller?.actedById ?? null,
   };
+}
+
+/** Creates the entry of a change that has none if users make it themselves; null if the caller does. */
+export function newActedEntry(core: DataAccess, caller: Caller): NewEntry | null {
+  return caller.actedById === null ? null : newEntry(core, caller);
+}
+
+/** The audit entry of a write, without its author. */
+interface Recorded {
+  action: Action;
+  objectId: string;
+  details?: object;
+}
+
+/** Runs a write that has an audit entry only if somebody else acts as the caller. */
+export async function writeActed<N extends SingleName>(
+  core: DataAccess,
+  caller: Caller,
+  { action, objectId, details }: Recorded,
+  name: N,
+  input: WriteInput<N>,
+): Promise<WriteResult<N>> {
+  const entry = newActedEntry(core, caller);
+  if (!entry) return core.db.write(name, input);
+  const acted = { name, input, entry, action, objectId, details } as WriteInput<"runActed">;
+  return (await core.db.write("runActed", acted)) as WriteResult<N>;
 }
 
 /**
@@ -133,7 +177,7 @@ async function listBetween(core: DataAccess, filters: AuditFilters, walk: Page):
 function toMatcher({ actor_id, object_id, actions, q }: AuditFilters): (row: EntryRow) => boolean {
   const parts = searchWords(q ?? "").map(searchPart);
   return (row) =>
-    (actor_id === undefined || row.actor_id === actor_id) &&
+    (actor_id === undefined || row.actor_id === actor_id || row.acted_by_id === actor_id) &&
     (object_id === undefined || row.object_id === object_id) &&
     (actions === undefined || actions.includes(row.action)) &&
     (parts.length === 0 || hasParts(row, parts));
@@ -151,6 +195,7 @@ function toJson(row: EntryRow): string {
     created_at: toSeconds(row.at),
     action: row.action,
     actor_id: row.actor_id,
+    acted_by_id: row.acted_by_id,
     token_id: row.token_id,
     object_id: row.object_id,
     details: row.details === null ? null : JSON.parse(row.details),

@@ -58,12 +58,14 @@ export function readFields<S extends Shape>(shape: S, given: Fields, where = "")
       const fromText = given instanceof TextFields ? field.fromText : undefined;
       parsed[name] = readField(name, field, fromText ? fromText(value as string) : value);
     } else if (field.required) {
-      throw new ParleyError("missing_parameter", `${name} is required. It must be ${field.accepts}.`, {
-        param: name,
-      });
+      throw missingField(name, field);
     }
   }
   return parsed as Parsed<S>;
+}
+
+export function missingField(name: string, { accepts }: Field<unknown>): ParleyError {
+  return new ParleyError("missing_parameter", `${name} is required. It must be ${accepts}.`, { param: name });
 }
 
 /** Checks the fields of something new: in JSON null means that an optional one is absent. */
@@ -312,6 +314,20 @@ export const trueOrFalse: Field<boolean, true> = {
   parse: (value) => (typeof value === "boolean" ? value : undefined),
   fromText: (text) => (text === "true" || text === "false" ? text === "true" : undefined),
 };
+
+const MAX_MESSAGE_LIMIT = 1_000_000;
+
+/** Messages per minute; null stands for a default. */
+export const messageLimit: Field<number | null, true> = nullable<number, true>({
+  required: true,
+  accepts: `a whole number from 0 to ${MAX_MESSAGE_LIMIT}, in JSON without quotes, or null`,
+  schema: { type: "integer", minimum: 0, maximum: MAX_MESSAGE_LIMIT },
+  parse: (value) =>
+    Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_MESSAGE_LIMIT
+      ? (value as number)
+      : undefined,
+  fromText: (text) => (/^\d{1,7}$/.test(text) ? Number(text) : undefined),
+});
 
 /** One of these words. */
 export function choice<T extends string>(...words: readonly T[]): Field<T, true> {

@@ -9,6 +9,7 @@ import {
 import { reactionResource } from "../../core/messages/reactions.ts";
 import { type Field, type Shape, withNull } from "../../core/resource/fields.ts";
 import type { Resource } from "../../core/resource/schema.ts";
+import { ACT_AS } from "../protocol/acting.ts";
 import { MAX_MESSAGE_FILES } from "../protocol/forms.ts";
 import { headers } from "../protocol/headers.ts";
 import { documentPath, KEY, type Operation, takesKey } from "../protocol/operation.ts";
@@ -21,6 +22,19 @@ import { webhooks } from "./webhooks.ts";
 export type Examples = Readonly<Record<string, { body?: unknown; request?: unknown }>>;
 
 const text = { type: "string" };
+
+/** The header of all operations with a token. */
+const actAs = {
+  name: ACT_AS,
+  in: "header",
+  description:
+    "The user as whom the request is done: an id, or `username:` and a username in percent-encoding. The token needs the scope `act_as`.",
+  schema: { ...text, pattern: "^(usr_|username:)" },
+};
+
+function takesToken({ access, scope }: Operation): boolean {
+  return access === undefined || (access === "link" && scope !== undefined);
+}
 
 /** Builds the OpenAPI 3.1 document from the operations, whose shapes also check the requests. */
 export function buildOpenApi(groups: readonly Group[], version: string, examples: Examples): object {
@@ -55,6 +69,7 @@ export function buildOpenApi(groups: readonly Group[], version: string, examples
             "An access token, as `parley token create NAME` prints it, or a JWT of the identity provider that the server trusts.",
         },
       },
+      parameters: { ActAs: actAs },
       schemas: schemasOf(operations),
       headers,
       examples: examplesOf(operations),
@@ -91,7 +106,12 @@ function describe(tag: string, operation: Operation, example: Examples[string]):
     ...scopesOf(operation),
     ...(access === "open" && { security: [] }),
     ...(access === "link" && { security: operation.scope ? [{}, { token: [] }] : [] }),
-    parameters: [...pathParameters(operation), ...queryParameters(query), ...headerParameters(operation)],
+    parameters: [
+      ...pathParameters(operation),
+      ...queryParameters(query),
+      ...headerParameters(operation),
+      ...(takesToken(operation) ? [{ $ref: "#/components/parameters/ActAs" }] : []),
+    ],
     ...bodyOf(operation, example),
     responses: responsesOf(operation, example.body),
   };

@@ -1,5 +1,6 @@
 import {
   bytes,
+  count,
   described,
   id,
   integer,
@@ -31,6 +32,7 @@ const TOKEN: readonly ErrorCode[] = [
   "invalid_token",
   "insufficient_scope",
   "username_taken",
+  "user_not_found",
   "rate_limited",
   "internal_error",
 ];
@@ -64,6 +66,7 @@ export const problem: Resource = {
         text,
         "The contact or user that has the username (`contact_exists`, `username_taken`).",
       ),
+      index: described(count, "The place, from 0, of the name that is nobody's (`user_not_found`)."),
       request_id: id("req"),
     },
     required: ["type", "title", "status", "detail", "code", "request_id"],

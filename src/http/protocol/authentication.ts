@@ -3,7 +3,9 @@ import type { Caller } from "../../core/node/caller.ts";
 import type { Core } from "../../core/node/core.ts";
 import { knownCaller, verifyToken, wasValid } from "../../core/people/sign-in.ts";
 import type { Scope } from "../../core/people/tokens.ts";
+import { findActing } from "../../core/people/users.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
+import { ACT_AS, isActing, readActingUser } from "./acting.ts";
 import type { HttpContext } from "./context.ts";
 import { openSession } from "./sessions.ts";
 
@@ -14,11 +16,48 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 const FAILED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid_token", "username_taken"]);
 
 /**
- * Returns the caller of a request's token. Throws, or rejects with, `missing_token`, `invalid_token`, `rate_limited`, or the
+ * Returns the caller of a request: the holder of its token, or the user as whom the holder acts. Throws, or rejects with, what
+ * `authenticateHolder` throws, and what `actAs` throws.
+ */
+export function authenticate(
+  context: HttpContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Caller | Promise<Caller> {
+  const holder = authenticateHolder(context, request, reply);
+  return isActing(request) ? actAs(context, request, holder) : holder;
+}
+
+/**
+ * Returns the caller with the token's scopes as another user. The request counts for the token, and is no activity of that user.
+ * Throws `insufficient_scope`, `invalid_parameter` and `user_not_found`.
+ */
+async function actAs(
+  { core, log }: HttpContext,
+  request: FastifyRequest,
+  authenticated: Caller | Promise<Caller>,
+): Promise<Caller> {
+  const holder = await authenticated;
+  requireScope(holder, "act_as");
+  const userId = await findActing(core, readActingUser(request));
+  if (userId === undefined)
+    throw new ParleyError("user_not_found", `No user matches ${ACT_AS}.`, { param: ACT_AS });
+  const caller = { ...holder, userId, actedById: holder.userId };
+  if (log.isDebug) log.debug({ request_id: request.id, ...actingFields(caller) }, "acting as a user");
+  return caller;
+}
+
+/** Returns the log fields of a caller as whom somebody else acts. */
+export function actingFields({ userId, actedById }: Caller): object {
+  return { user_id: userId, acted_by_id: actedById };
+}
+
+/**
+ * Returns the holder of a request's token. Throws, or rejects with, `missing_token`, `invalid_token`, `rate_limited`, or the
  * reason why a user of the identity provider cannot sign in. A token that was valid when it was last sent is not a guess:
  * it is checked even while its address is refused for invalid tokens.
  */
-export function authenticate(
+function authenticateHolder(
   context: HttpContext,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { ACT_AS } from "./acting.ts";
 import { KEY_HEADER } from "./sessions.ts";
 
 /** The headers of answers to resumable uploads. */
@@ -23,8 +24,8 @@ const UPLOAD_HEADERS = [
 const MAX_REQUEST_HEADERS = 50;
 // Not `*`, which stands for all headers.
 const HEADER_NAME = /^[a-z0-9_.-]{1,100}$/;
-/** Headers with which a page of another origin could use the session of the console. */
-const OF_SESSIONS = new Set(["cookie", "cookie2", KEY_HEADER]);
+/** Headers with which a page of another origin could use the session of the console, or act as any user. */
+const REFUSED = new Set(["cookie", "cookie2", KEY_HEADER, ACT_AS.toLowerCase()]);
 
 /** Lets pages of these origins call the API with a token. Call it before other hooks are added: a preflight has no token. */
 export async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
@@ -72,7 +73,5 @@ function allowedHeaders({ headers }: FastifyRequest): string[] {
   const requested = (headers["access-control-request-headers"] ?? "")
     .toLowerCase()
     .split(",", MAX_REQUEST_HEADERS);
-  return requested
-    .map((name) => name.trim())
-    .filter((name) => HEADER_NAME.test(name) && !OF_SESSIONS.has(name));
+  return requested.map((name) => name.trim()).filter((name) => HEADER_NAME.test(name) && !REFUSED.has(name));
 }

@@ -1,13 +1,14 @@
 import type { ServerResponse } from "node:http";
 import { renderEvents } from "../../core/events/event-render.ts";
 import { nextEvents } from "../../core/events/events.ts";
+import type { Caller } from "../../core/node/caller.ts";
 import type { Core } from "../../core/node/core.ts";
 import { type Listener, type RenderedEvent, SENT_AT_ONCE } from "../../core/node/event-hub.ts";
 import { isStillValid } from "../../core/people/sign-in.ts";
 
 /** Selects the events that a stream sends. */
 interface Subscription {
-  userId: string;
+  caller: Caller;
   token: string;
   /** Undefined means all. */
   types: readonly string[] | undefined;
@@ -43,7 +44,7 @@ export class EventStream implements Listener {
   }
 
   get userId(): string {
-    return this.#subscription.userId;
+    return this.#subscription.caller.userId;
   }
 
   /** Registers the stream. Throws `too_many_streams`, or `unavailable` if the server is stopping. Call `start` afterwards. */
@@ -93,7 +94,7 @@ export class EventStream implements Listener {
   }
 
   isAllowed(): Promise<boolean> {
-    return isStillValid(this.#core, this.#subscription.token, this.userId);
+    return isStillValid(this.#core, this.#subscription.token, this.#subscription.caller);
   }
 
   end(): void {
@@ -133,7 +134,8 @@ export class EventStream implements Listener {
     }
     // Every event announced so far can now be read.
     this.#announced = 0;
-    const { userId, types } = this.#subscription;
+    const { types } = this.#subscription;
+    const { userId } = this;
     const next = await nextEvents(this.#core, userId, this.#at, types);
     // Events have expired: a client that resumes gets the error.
     if (!next) return this.end();

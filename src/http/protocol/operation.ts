@@ -117,7 +117,6 @@ export function operation<Q extends Shape, B extends Shape>(declared: Declaratio
 export function addOperation(app: FastifyInstance, context: HttpContext, described: Operation): void {
   const { core, limits, log, metrics, rates } = context;
   const isRead = described.method === "GET";
-  described.answer.status === 201 && !described.storesNothing && described.body !== "bytes";
   const mayHaveKey = takesKey(described);
   const { id: idRule, innerId: innerRule, pathField, query, answer, access, orAdmin } = described;
   const body = described.withFiles ? "file" : described.body;
@@ -190,7 +189,8 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
 
   async function handle(call: Call<Shape, Shape>): Promise<unknown> {
     const result = await described.handle(call);
-    if (isCreation(described)) call.reply.header("location", toLocation(call, described, result));
+    if (isCreation(described) && call.reply.statusCode === 201)
+      call.reply.header("location", toLocation(call, described, result));
     return answer.versioned ? sendVersioned(call.request, call.reply, result as Versioned) : result;
   }
 }

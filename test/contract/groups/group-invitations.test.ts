@@ -42,31 +42,34 @@ async function textsSeenBy(db: Database, user: string): Promise<(string | null)[
   return rows.filter(({ type }) => type === "text").map(({ text }) => text);
 }
 
-onEachDatabase("an invited name has one id, and shows the first inviter whom the reader knows", async (db) => {
-  await meet(db, ["a", "b", "c"]);
-  const [{ id }] = (await db.all<{ id: string }>(sql`SELECT member_id AS id FROM invitations`)) as [
-    { id: string },
-  ];
-  await makeAdmin(db, GROUP, "a", "b");
-  assert.equal(await inviteInto(db, GROUP, "b", "C"), id);
-  assert.equal(await inviterOf(db, "c"), "a");
-  await block(db, "c", "a");
-  assert.equal(await inviterOf(db, "c"), "b");
-  await block(db, "c", "b");
-  assert.equal(await inviterOf(db, "c"), undefined);
-  for (const name of ["a", "b"]) await block(db, "c", name, null);
-  await leaveGroup(db, GROUP, "a");
-  assert.equal(await inviterOf(db, "c"), "b", "the other's invitation stands");
-  await removeMember(db, GROUP, "b", id);
-  assert.equal(await inviterOf(db, "c"), undefined);
-  // The events match the list: the invitation of another inviter was already shown, so it is neither created nor
-  // deleted, but its `invited_by` changes.
-  const [created, updated, deleted] = ["created", "updated", "deleted"].map(
-    (type) => `group.${type} ${GROUP}`,
-  );
-  assert.deepEqual(await groupEvents(db, "c"), [created, updated, deleted, created, updated, deleted]);
-  await checkOrphans(db);
-});
+onEachDatabase(
+  "an invited name has one id, and shows the first inviter whom the reader knows",
+  async (db) => {
+    await meet(db, ["a", "b", "c"]);
+    const [{ id }] = (await db.all<{ id: string }>(sql`SELECT member_id AS id FROM invitations`)) as [
+      { id: string },
+    ];
+    await makeAdmin(db, GROUP, "a", "b");
+    assert.equal(await inviteInto(db, GROUP, "b", "C"), id);
+    assert.equal(await inviterOf(db, "c"), "a");
+    await block(db, "c", "a");
+    assert.equal(await inviterOf(db, "c"), "b");
+    await block(db, "c", "b");
+    assert.equal(await inviterOf(db, "c"), undefined);
+    for (const name of ["a", "b"]) await block(db, "c", name, null);
+    await leaveGroup(db, GROUP, "a");
+    assert.equal(await inviterOf(db, "c"), "b", "the other's invitation stands");
+    await removeMember(db, GROUP, "b", id);
+    assert.equal(await inviterOf(db, "c"), undefined);
+    // The events match the list: the invitation of another inviter was already shown, so it is neither created nor
+    // deleted, but its `invited_by` changes.
+    const [created, updated, deleted] = ["created", "updated", "deleted"].map(
+      (type) => `group.${type} ${GROUP}`,
+    );
+    assert.deepEqual(await groupEvents(db, "c"), [created, updated, deleted, created, updated, deleted]);
+    await checkOrphans(db);
+  },
+);
 
 onEachDatabase("the invited user gets an event only when the shown inviter changes", async (db) => {
   await meet(db, ["a", "b", "d", "c"]);

@@ -40,7 +40,7 @@ export async function createGroup(
   await db.write("createGroup", {
     ...{ id, conversationId: `cnv_${id}`, memberId, messageId: nextMessageId(), userId, name: id },
     ...{ description: null, avatarUrl: null, history: "joined", invited: names.map(invited) },
-    ...{ maxMembers: 256, entry: anEntry(), ...fields },
+    ...{ areJoined: false, maxMembers: 256, entry: anEntry(), ...fields },
   });
 }
 

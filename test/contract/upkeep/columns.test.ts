@@ -60,10 +60,10 @@ async function expectRead<R>(ask: (db: Reader) => Promise<R[] | R | undefined>, 
 const PAGE = { cursor: NEWEST, newer: false, limit: 5 };
 const USER = {
   ...({ id: true, username: true, phone_number: true, display_name: true, avatar_url: true } as const),
-  ...({ avatar_id: true, kind: true, data: true } as const),
+  ...({ avatar_id: true, kind: true, data: true, message_limit: true } as const),
   ...({ conversation_id: true, created_at: true, version: true } as const),
 };
-const DETAILED_USER = { ...USER, ...({ used: true, seen_at: true } as const) };
+const DETAILED_USER = { ...USER, ...({ accepts_everyone: true, used: true, seen_at: true } as const) };
 const TOKEN = {
   id: true,
   user_id: true,
@@ -110,7 +110,7 @@ const EVENT = {
 };
 const ENTRY = {
   ...({ id: true, at: true, actor_id: true, token_id: true, action: true } as const),
-  ...({ object_id: true, details: true } as const),
+  ...({ object_id: true, details: true, acted_by_id: true } as const),
 };
 const GROUP = {
   ...({ id: true, name: true, description: true, avatar_url: true, conversation_id: true } as const),

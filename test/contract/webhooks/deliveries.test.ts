@@ -84,37 +84,40 @@ onEachDatabase("two nodes hand out each event once", async (db) => {
   assert.equal(await findCursor(db), cursor);
 });
 
-onEachDatabase("a change is delivered unless all its recipients were erased after it was read", async (db) => {
-  await addUser(db, "admin");
-  const row = { ...HOOK, user_id: "admin", all_users: 1, scopes: "messages:read" };
-  await db.write("createWebhook", { row, limit: 0, entry: anEntry(), sealed: null });
-  await meet(db);
-  await send(db, "a", 1);
-  while (await hasUnnumbered(db)) await db.write("numberEvents", { limit: 10 });
-  const change = (await eventsAfter(db, 0, 20)).filter(({ type }) => type === "message.created");
-  const [first, last] = [change[0]!.position, change.at(-1)!.position];
-  assert.equal(change.length, 2);
-  const delivery = { webhookId: HOOK.id, eventId: "evt_1", position: first, lastPosition: last };
-  const step = { fallen: [], behind: [], since: 0, now: NOW };
-  const erase = (id: string) =>
-    db.write("deleteUser", { id, deletedAt: NOW, limit: 1000, messageId: "m", entry: anEntry() });
-  await erase(change[0]!.recipient_id);
-  await db.write("addDeliveries", {
-    ...step,
-    deliveries: [{ ...delivery, id: "dlv_1" }],
-    from: 0,
-    to: last,
-  });
-  const due = await listDue(db, HOOK.id, NOW, 10);
-  assert.deepEqual(
-    due.map(({ id, type, position, last_position }) => [id, type, position, last_position]),
-    [["dlv_1", "message.created", last, last]],
-  );
-  await erase(change[1]!.recipient_id);
-  const deliveries = [{ ...delivery, id: "dlv_2" }];
-  await db.write("addDeliveries", { ...step, deliveries, from: last, to: last + 1 });
-  assert.equal((await listDue(db, HOOK.id, NOW, 10)).length, 1);
-});
+onEachDatabase(
+  "a change is delivered unless all its recipients were erased after it was read",
+  async (db) => {
+    await addUser(db, "admin");
+    const row = { ...HOOK, user_id: "admin", all_users: 1, scopes: "messages:read" };
+    await db.write("createWebhook", { row, limit: 0, entry: anEntry(), sealed: null });
+    await meet(db);
+    await send(db, "a", 1);
+    while (await hasUnnumbered(db)) await db.write("numberEvents", { limit: 10 });
+    const change = (await eventsAfter(db, 0, 20)).filter(({ type }) => type === "message.created");
+    const [first, last] = [change[0]!.position, change.at(-1)!.position];
+    assert.equal(change.length, 2);
+    const delivery = { webhookId: HOOK.id, eventId: "evt_1", position: first, lastPosition: last };
+    const step = { fallen: [], behind: [], since: 0, now: NOW };
+    const erase = (id: string) =>
+      db.write("deleteUser", { id, deletedAt: NOW, limit: 1000, messageId: "m", entry: anEntry() });
+    await erase(change[0]!.recipient_id);
+    await db.write("addDeliveries", {
+      ...step,
+      deliveries: [{ ...delivery, id: "dlv_1" }],
+      from: 0,
+      to: last,
+    });
+    const due = await listDue(db, HOOK.id, NOW, 10);
+    assert.deepEqual(
+      due.map(({ id, type, position, last_position }) => [id, type, position, last_position]),
+      [["dlv_1", "message.created", last, last]],
+    );
+    await erase(change[1]!.recipient_id);
+    const deliveries = [{ ...delivery, id: "dlv_2" }];
+    await db.write("addDeliveries", { ...step, deliveries, from: last, to: last + 1 });
+    assert.equal((await listDue(db, HOOK.id, NOW, 10)).length, 1);
+  },
+);
 
 onEachDatabase("a failed attempt changes nothing if a retry was requested meanwhile", async (db) => {
   await begin(db);

@@ -56,7 +56,7 @@ test("files in S3 are downloaded whole and by range, except empty ones", options
 test("each part of a resumable upload is recorded before the next is sent", options, async (t) => {
   const { server, user } = await start(t);
   const { core } = server.app;
-  const caller = { userId: user.id, tokenId: null, scopes: new Set<string>() };
+  const caller = { userId: user.id, tokenId: null, scopes: new Set<string>(), actedById: null };
   const headers = { ...user.headers, "upload-complete": "?0" };
   for (const checksum of [false, true]) {
     const begun = await fetch(`${server.url}/v1/uploads?filename=a`, { method: "POST", headers });

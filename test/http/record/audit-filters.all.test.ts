@@ -47,7 +47,7 @@ async function fill({ server }: Office, count: number): Promise<void> {
   const { db, newId, clock } = server.app.core;
   for (let left = count; left > 0; left -= 5000) {
     const downloads = Array.from({ length: Math.min(left, 5000) }, () => ({
-      entry: { id: newId("aud"), at: clock(), actorId: null, tokenId: null },
+      entry: { id: newId("aud"), at: clock(), actorId: null, tokenId: null, actedById: null },
       attachmentId: newId("att"),
       details: { address: "192.0.2.1", count: 1 },
     }));

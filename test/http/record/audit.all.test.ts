@@ -45,7 +45,7 @@ async function fill(server: TestApp, count: number): Promise<void> {
   const { db, newId } = server.app.core;
   for (let left = count; left > 0; left -= 5000) {
     const downloads = Array.from({ length: Math.min(left, 5000) }, () => ({
-      entry: { id: newId("aud"), at: 1, actorId: null, tokenId: null },
+      entry: { id: newId("aud"), at: 1, actorId: null, tokenId: null, actedById: null },
       attachmentId: "att_x",
       details: { address: "192.0.2.1", count: 1 },
     }));

@@ -23,6 +23,30 @@ test("debug logs are JSON with request ids and paths, without queries and tokens
   for (const secret of ["canary", "?", tokenOf(server)]) assert.ok(!server.stderr().includes(secret), secret);
 });
 
+test("the debug log names the user as whom a request is sent, and the holder of the token", async (t) => {
+  const command = await commandLine(t, { PARLEY_LOG_LEVEL: "debug" });
+  const server = await command.serve();
+  const ask = async (path: string, headers: object, body?: URLSearchParams) =>
+    (await (
+      await fetch(command.url + path, {
+        method: body ? "POST" : "GET",
+        headers: { ...headers },
+        body: body ?? null,
+      })
+    ).json()) as Record<string, string>;
+  const first = { authorization: `Bearer ${tokenOf(server)}` };
+  const shop = await ask("/v1/me", first);
+  const ann = await ask("/v1/users", first, new URLSearchParams({ username: "ann" }));
+  const wanted = new URLSearchParams({ user_id: shop.id!, scopes: "act_as" });
+  const { token } = await ask("/v1/tokens", first, wanted);
+  const me = await ask("/v1/me", { authorization: `Bearer ${token}`, "parley-act-as": ann.id! });
+  assert.equal(me.id, ann.id);
+  await server.stop();
+  const lines = server.stderr().trim().split("\n");
+  const entry = lines.map((line) => JSON.parse(line)).find(({ acted_by_id }) => acted_by_id);
+  assert.deepEqual([entry.user_id, entry.acted_by_id], [ann.id, shop.id]);
+});
+
 test("the debug log has the reason of a failed delivery, without the path of its URL", async (t) => {
   const command = await commandLine(t, { PARLEY_LOG_LEVEL: "debug", PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true" });
   const server = await command.serve();

@@ -73,7 +73,7 @@ export class Twin {
       const username = `${name}${run}`;
       const { id } = await createUser(this.core, null, { username });
       this.names.set(name, username);
-      this.callers.set(name, { userId: id, tokenId: null, scopes: new Set(SCOPES) });
+      this.callers.set(name, { userId: id, tokenId: null, scopes: new Set(SCOPES), actedById: null });
     }
     const { token } = await createToken(this.core, null, this.bob.userId, {});
     this.#token = token;

@@ -61,7 +61,7 @@ test("one write erases at most its limit of deliveries, and the next start erase
   const db = openSqlite(join(config.dataFolder, "parley.db"), createFuse(assert.ifError));
   t.after(() => db.close());
   await fill(db, made.id);
-  const entry = { id: "aud_1", at: 1, actorId: null, tokenId: null };
+  const entry = { id: "aud_1", at: 1, actorId: null, tokenId: null, actedById: null };
   await db.write("deleteWebhook", { userId: ann.id, id: String(made.id), expected: null, entry });
   assert.equal(await count(db), MANY);
   await db.write("eraseStep", { limit: 1000, now: 1, messageId: "m" });

@@ -84,7 +84,11 @@ async function passLate(asked: IncomingMessage, endpoint: string): Promise<void>
   // The client has given up before its body was complete.
   if (!body) return;
   await setTimeout(LATE_MS);
-  const onward = request(endpoint + asked.url, { method: asked.method!, headers: asked.headers, agent: false });
+  const onward = request(endpoint + asked.url, {
+    method: asked.method!,
+    headers: asked.headers,
+    agent: false,
+  });
   // The store may be gone with the test.
   await new Promise<void>((resolve) => {
     onward.on("response", (answered) => answered.resume());

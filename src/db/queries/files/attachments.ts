@@ -216,6 +216,7 @@ export function toFileMessage({ file, target, newMessageId, now }: CreateAttachm
     replyToId: null,
     files: [file],
     now,
+    entry: null,
   };
 }
 

@@ -23,6 +23,8 @@ interface JoinGroup {
 interface PrepareJoin {
   groupId: string;
   userId: string;
+  /** Set if an admin adds the user. Otherwise the user accepts an invitation. */
+  isAdded?: true;
   now: number;
   /** The id of the first system message about an erased user who leaves. */
   messageId: string;
@@ -32,13 +34,13 @@ interface PrepareJoin {
 
 /**
  * Takes one step before joining: erases messages that nobody sees any longer, and withholds messages of users whom the new member
- * has blocked. Returns true if `joinGroup` can do the rest at once. Throws `group_not_found`.
+ * has blocked. Returns true if `joinGroup` or `addMembers` can do the rest at once. Throws `group_not_found`.
  */
 const prepareJoin = write(
   { publishesEvents: true, serializeBy: ({ groupId }: PrepareJoin) => groupId },
-  function* ({ groupId, userId, limit, ...step }: PrepareJoin): Write<boolean> {
+  function* ({ groupId, userId, isAdded, limit, ...step }: PrepareJoin): Write<boolean> {
     if (yield* get(groupSeat(groupId, userId))) return true;
-    const group = yield* getJoined(groupId, userId);
+    const group = yield* isAdded ? getJoined(groupId, userId, "") : getInvited(groupId, userId);
     if (group.mustErase) {
       yield* eraseRemains(group.conversation_id, { ...step, limit });
       return false;
@@ -55,11 +57,9 @@ const joinGroup = write(
   { publishesEvents: true, serializeBy: ({ groupId }: JoinGroup) => groupId },
   function* ({ groupId, userId, limit, entry, ...input }: JoinGroup): Write<{ id: string }> {
     if (yield* get(groupSeat(groupId, userId))) return { id: groupId };
-    const group = yield* getJoined(groupId, userId);
+    const group = yield* getInvited(groupId, userId);
     const { conversation_id: conversationId, member_id } = group;
-    if (group.mustErase || (group.mayWithhold && !(yield* withholdBlocked(group, userId, limit)))) {
-      throw new ParleyError("unavailable");
-    }
+    yield* demandReady(group, userId, limit);
     const messageId = new MessageIds(input.messageId, group.last_id).next();
     const seat = {
       group_id: groupId,
@@ -83,7 +83,8 @@ const joinGroup = write(
   },
 );
 
-interface Joined {
+/** What a user joins. */
+export interface Joined {
   conversation_id: string;
   member_id: string;
   /** Empty if there was no message. */
@@ -98,17 +99,29 @@ interface Joined {
   mayWithhold: boolean;
 }
 
-/** Throws `group_not_found`. */
-function* getJoined(groupId: string, userId: string): Write<Joined> {
+/** Throws `unavailable` if a step of `prepareJoin` is left to do. */
+export function* demandReady(group: Joined, userId: string, limit: number): Write<void> {
+  if (!group.mustErase && (!group.mayWithhold || (yield* withholdBlocked(group, userId, limit)))) return;
+  throw new ParleyError("unavailable");
+}
+
+/** Throws `group_not_found` if the user sees no invitation. */
+function* getInvited(groupId: string, userId: string): Write<Joined> {
   const invitation = yield* get(seenInvitation(userId, groupId));
-  const group = invitation && (yield* get(findGroup(groupId, userId)));
+  if (!invitation) throw new ParleyError("group_not_found");
+  return yield* getJoined(groupId, userId, invitation.member_id);
+}
+
+/** Throws `group_not_found`. */
+export function* getJoined(groupId: string, userId: string, memberId: string): Write<Joined> {
+  const group = yield* get(findGroup(groupId, userId));
   if (!group) throw new ParleyError("group_not_found");
   // A user who joins again sees no earlier messages.
   const seesAll = group.history === "all" && group.departed === 0;
   const blocks = `${group.blocked} ${group.last_blocked}`;
   return {
     ...group,
-    member_id: invitation.member_id,
+    member_id: memberId,
     blocks,
     seesAll,
     mustErase: seesAll && group.has_remains === 1,

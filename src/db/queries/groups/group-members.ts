@@ -67,6 +67,18 @@ export async function findMember(
   );
 }
 
+/** Returns those of the ids that belong to members who have joined, in their order. */
+export async function findMembers(
+  db: Reader,
+  groupId: string,
+  memberIds: readonly string[],
+): Promise<MemberRow[]> {
+  const rows = await db.all<MemberRow>(
+    sql`${JOINED} WHERE s.group_id = ${groupId} AND s.member_id IN (${list(padded(memberIds))})`,
+  );
+  return memberIds.flatMap((id) => rows.find((row) => row.id === id) ?? []);
+}
+
 interface InviteMember {
   groupId: string;
   userId: string;

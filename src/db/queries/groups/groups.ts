@@ -1,4 +1,5 @@
 import { ParleyError } from "../../../errors.ts";
+import { laterId } from "../../../util/ids.ts";
 import { usernameKey } from "../../../util/text.ts";
 import { type Page, pageClause } from "../../page.ts";
 import { list, type Reader, type Statement, sql } from "../../sql.ts";
@@ -7,7 +8,7 @@ import { batch, get, type Write, write } from "../../write.ts";
 import { publishEvent, publishToMembers, toMemberReference, toReference } from "../events/events.ts";
 import { findLastId, MessageIds, systemMessage } from "../messages/message-system.ts";
 import { invite, type NewInvitation, publishUpdateToInvited, seenInvitation } from "../people/invitations.ts";
-import { getUser } from "../people/users.ts";
+import { getNamed, getUser } from "../people/users.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { positionOf } from "../visibility/seats.ts";
 
@@ -101,12 +102,14 @@ export interface CreateGroup {
   history: "joined" | "all";
   /** Names that differ from each other. */
   invited: readonly NewInvitation[];
+  /** Whether they are members at once. */
+  areJoined: boolean;
   /** How many members a group may have, including invited ones. */
   maxMembers: number;
   entry: NewEntry;
 }
 
-/** Throws `count_limit_reached`. */
+/** Throws `count_limit_reached`, and what `getNamed` throws if the others are members at once. */
 const createGroup = write({ publishesEvents: true }, function* (input: CreateGroup): Write<{
   id: string;
 }> {
@@ -115,31 +118,81 @@ const createGroup = write({ publishesEvents: true }, function* (input: CreateGro
   const own = usernameKey((yield* getUser(userId)).username);
   const others = input.invited.filter((each) => each.usernameKey !== own);
   if (others.length >= input.maxMembers) throw tooManyMembers(input.maxMembers);
+  const added = input.areJoined && others.length > 0 ? yield* getAdded(input) : [];
+  const seat = {
+    group_id: id,
+    user_id: userId,
+    member_id: input.memberId,
+    conversation_id: conversationId,
+    role: "admin",
+  } as const;
   const joined = { type: "joined", senderId: userId, targetId: null, data: null } as const;
   yield* batch([
     sql`INSERT INTO groups (id, conversation_id, name, description, avatar_url, history, created_at, version)
       VALUES (${id}, ${conversationId}, ${input.name}, ${input.description}, ${input.avatarUrl}, ${input.history},
         ${at}, 1)`,
-    ...seatStatements(
-      {
-        group_id: id,
-        user_id: userId,
-        member_id: input.memberId,
-        conversation_id: conversationId,
-        role: "admin",
-      },
-      "",
-      messageId,
-      at,
-    ),
-    ...(yield* systemMessage(conversationId, messageId, joined, at)),
+    ...seatStatements(seat, "", messageId, at),
+    ...(added.length > 0 ? [] : yield* systemMessage(conversationId, messageId, joined, at)),
     publishEvent("group.created", at, userId, conversationId, toReference(id, conversationId)),
     publishToMembers("member.created", at, conversationId, toMemberReference(input.memberId, id)),
     recordEntry(entry, "group.created", id),
-    ...others.flatMap((each) => invite(id, userId, each, at)),
+    ...(added.length > 0 ? yield* addStatements(seat, added, messageId, entry) : []),
+    ...(input.areJoined ? [] : others.flatMap((each) => invite(id, userId, each, at))),
   ]);
   return { id };
 });
+
+/** Returns the other users who are members of a new group at once. They see all of it. */
+function* getAdded({ invited, userId }: CreateGroup): Write<Added[]> {
+  const users = yield* getNamed(invited.map(({ usernameKey }) => usernameKey));
+  return users.flatMap(({ id }, i) =>
+    id === userId ? [] : [{ id, memberId: invited[i]!.memberId, sinceId: "" }],
+  );
+}
+
+/** A user who becomes a member without an invitation. */
+export interface Added {
+  id: string;
+  memberId: string;
+  /** The last message before what the user sees. */
+  sinceId: string;
+}
+
+/**
+ * Part of other writes: returns the statements that make users members, with one system message about all. Each of them gets an event
+ * of the group, and those who were members before one of each new member.
+ */
+export function* addStatements(
+  { group_id: groupId, user_id: adminId, conversation_id: conversationId }: GroupSeat,
+  added: readonly Added[],
+  messageId: string,
+  entry: NewEntry,
+): Write<Statement[]> {
+  const { at } = entry;
+  const message = {
+    type: "joined",
+    senderId: adminId,
+    targetId: added.map(({ id }) => id),
+    data: null,
+  } as const;
+  let entryId = entry.id;
+  const statements = added.map(({ memberId }) =>
+    publishToMembers("member.created", at, conversationId, toMemberReference(memberId, groupId)),
+  );
+  for (const { id: userId, memberId, sinceId } of added) {
+    entryId = laterId(entryId, entryId);
+    const seat = { group_id: groupId, user_id: userId, member_id: memberId, role: "member" } as const;
+    statements.push(
+      ...seatStatements({ ...seat, conversation_id: conversationId }, sinceId, messageId, at),
+      publishEvent("group.created", at, userId, conversationId, toReference(groupId, conversationId)),
+      recordEntry({ ...entry, id: entryId }, "member.added", memberId, {
+        group_id: groupId,
+        user_id: userId,
+      }),
+    );
+  }
+  return [...statements, ...(yield* systemMessage(conversationId, messageId, message, at))];
+}
 
 /** Part of other writes: seats a member, for whom messages up to this one count as read. */
 export function seatStatements(

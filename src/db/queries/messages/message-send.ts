@@ -5,6 +5,7 @@ import { all, batch, get, type Write, write } from "../../write.ts";
 import { publishReference } from "../events/events.ts";
 import { hasBlocked } from "../people/blocks.ts";
 import { getUser, type SenderRow } from "../people/users.ts";
+import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { queueBody } from "../search/search.ts";
 import { addFile, type NewFile } from "../storage/files.ts";
 import { positionOf } from "../visibility/seats.ts";
@@ -27,6 +28,8 @@ export interface SendMessage {
   files: readonly NewFile[];
   /** Milliseconds. */
   now: number;
+  /** The audit entry, if somebody else acts as the sender. */
+  entry: NewEntry | null;
 }
 
 export const MARK_READ = sql`ON CONFLICT (user_id, conversation_id) DO UPDATE SET last_read_id = excluded.last_read_id`;
@@ -78,6 +81,7 @@ export const createMessage = write(
       moveUp(message),
       sql`INSERT INTO marks (user_id, conversation_id, last_read_id) VALUES (${senderId}, ${conversationId}, ${id})
         ${MARK_READ}`,
+      ...(input.entry ? [recordEntry(input.entry, "message.created", id)] : []),
     ];
     for (const file of files) {
       yield* addFile(file, conversationId, id, now, statements);

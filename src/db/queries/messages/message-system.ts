@@ -11,8 +11,8 @@ type SystemType = "joined" | "left" | "removed" | "renamed" | "role";
 export interface SystemMessage {
   type: SystemType;
   senderId: string;
-  /** The user whom the action affects; null for the sender or nobody. */
-  targetId: string | null;
+  /** The user whom the action affects; null for the sender or nobody. Of a `joined`: the users whom the sender has added. */
+  targetId: string | readonly string[] | null;
   /** Further facts, as a JSON object. */
   data: object | null;
 }
@@ -53,11 +53,12 @@ export function* systemMessage(
   now: number,
 ): Write<Statement[]> {
   const bodyId = yield* insertBody(null, data && JSON.stringify(data));
+  const targets = targetId === null ? null : [targetId].flat().join(" ");
   return [
     sql`INSERT INTO conversations (id, last_id) VALUES (${conversationId}, ${id})
       ON CONFLICT (id) DO UPDATE SET last_id = excluded.last_id`,
     sql`INSERT INTO messages (conversation_id, id, sender_id, type, body_id, has_files, mentions, created_at, version)
-      VALUES (${conversationId}, ${id}, ${senderId}, ${type}, ${bodyId}, 0, ${targetId}, ${timeOfId(id)}, 1)`,
+      VALUES (${conversationId}, ${id}, ${senderId}, ${type}, ${bodyId}, 0, ${targets}, ${timeOfId(id)}, 1)`,
     publishReference("message.created", now, conversationId, id, id),
   ];
 }

@@ -34,7 +34,7 @@ const MESSAGE = columns({
   has_files: sql<number>`m.has_files`,
   /** 1 if somebody has reacted, even if the reactions have been removed since. */
   has_reactions: sql<number>`m.has_reactions`,
-  /** Ids of users, separated by spaces. In a system message: the user whom the action affects. */
+  /** Ids of users, separated by spaces. In a system message: the user whom the action affects, or those who were added. */
   mentions: sql<string | null>`m.mentions`,
   reply_to_id: sql<string | null>`m.reply_to_id`,
   created_at: sql<number>`m.created_at`,
@@ -213,7 +213,7 @@ function findFiles({ id, conversation_id }: { id: string; conversation_id: strin
 interface DeleteMessage extends OwnMessageInput {
   /** Whether the user may delete messages of other users, even those that the user does not see. */
   asAdmin?: boolean;
-  /** The audit entry of the first file or, for another user's message, of the message. */
+  /** The audit entry of the first file or, for another user's message or if somebody else acts as the user, of the message. */
   entry: NewEntry;
 }
 
@@ -223,7 +223,7 @@ const deleteMessage = write(
   function* (input: DeleteMessage): Write<void> {
     const message = input.asAdmin ? yield* getAnyMessage(input) : yield* getOwnMessage(input);
     let { entry } = input;
-    if (message.sender_id !== input.userId) {
+    if (message.sender_id !== input.userId || entry.actedById !== null) {
       yield* run(recordEntry(entry, "message.deleted", message.id));
       entry = { ...entry, id: laterId(entry.id, entry.id) };
     }
@@ -244,7 +244,7 @@ function* getAnyMessage({ id, expected }: OwnMessageInput): Write<ErasedMessage 
 }
 
 interface HideMessage extends OwnMessageInput {
-  /** The audit entry of the first file, if nobody else sees the message. */
+  /** The audit entry of the first file, if nobody else sees the message. Before that, of the message if somebody else acts as the user. */
   entry: NewEntry;
 }
 
@@ -254,7 +254,8 @@ interface HideMessage extends OwnMessageInput {
  */
 const hideMessage = write(
   { publishesEvents: true, serializeBy: ({ userId }) => userId },
-  function* ({ userId, id, expected, now, entry }: HideMessage): Write<void> {
+  function* ({ userId, id, expected, now, ...input }: HideMessage): Write<void> {
+    let { entry } = input;
     const message = yield* get<ErasedMessage & { version: number; is_seen: number }>(
       sql`SELECT m.id, m.conversation_id, m.body_id, b.text, m.has_reactions, m.version,
           CASE WHEN EXISTS (SELECT 1 FROM members s WHERE s.conversation_id = m.conversation_id
@@ -263,6 +264,10 @@ const hideMessage = write(
     );
     if (!message) throw new ParleyError("message_not_found");
     checkVersion(expected, message.version);
+    if (entry.actedById !== null) {
+      yield* run(recordEntry(entry, "message.hidden", id));
+      entry = { ...entry, id: laterId(entry.id, entry.id) };
+    }
     const files = yield* all(findFiles(message));
     // A file that its uploader does not see does not count in the uploader's storage, even if others see it.
     const own = files.filter((file) => file.uploader_id === userId).flatMap(returnStorage);

@@ -1,7 +1,8 @@
 import { ParleyError } from "../../../errors.ts";
 import { toSeconds } from "../../../util/clock.ts";
+import { laterId } from "../../../util/ids.ts";
 import { JsonObject } from "../../../util/json-object.ts";
-import { searchKey } from "../../../util/text.ts";
+import { phoneDigits, searchKey } from "../../../util/text.ts";
 import { type QuickReader, type Statement, sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
 import { batch, get, run, type Write, write } from "../../write.ts";
@@ -11,7 +12,7 @@ import { setBlock } from "./blocks.ts";
 import { leaveConversation, noteDeparture } from "./conversation-leaving.ts";
 import { countInvitationsBy, publishInvitationsOf } from "./invitations.ts";
 import { findPeerId, forgetWaiting, hidePresence, joinPeer } from "./peers.ts";
-import { getUser } from "./users.ts";
+import { getUser, type UserRow } from "./users.ts";
 
 /**
  * The JSON text of a contact as it was created, when the contact was last active (null if the owner may not see that), and the
@@ -72,6 +73,7 @@ export interface CreateContact {
   /** The id of the audit entry, aud_…; the owner is the actor. Not nested, because this is the most frequent write. */
   actId: string;
   tokenId: string | null;
+  actedById: string | null;
 }
 
 /** The facts that the database decides about a new contact. Only they are stored for a retry, which sends the rest again. */
@@ -93,7 +95,8 @@ const createContact = write(
   },
   function* (input: CreateContact): Write<CreatedContact> {
     const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt } = input;
-    const entry = { id: input.actId, at: createdAt, actorId: ownerId, tokenId: input.tokenId };
+    const { actId, tokenId, actedById } = input;
+    const entry = { id: actId, at: createdAt, actorId: ownerId, tokenId, actedById };
     if (input.maxContacts > 0 && (yield* countContacts(ownerId, input.maxContacts)) >= input.maxContacts) {
       yield* refuseExisting(ownerId, usernameKey);
       throw new ParleyError(
@@ -111,7 +114,9 @@ const createContact = write(
         ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING peer_id,
           (SELECT COUNT(*) FROM blocks b WHERE b.owner_id = ${ownerId} AND b.username_key = ${usernameKey})
             AS is_blocked,
-          ${countInvitationsBy(usernameKey, ownerId)} AS invitations`,
+          ${countInvitationsBy(usernameKey, ownerId)} AS invitations,
+          (SELECT u.id FROM users u
+            WHERE u.username_key = ${usernameKey} AND u.accepts_everyone = 1 AND u.id <> ${ownerId}) AS accepting_id`,
     );
     if (!row) {
       yield* getUser(ownerId);
@@ -135,6 +140,8 @@ const createContact = write(
       yield* run(publishInvitationsOf("group.created", createdAt, ownerId, usernameKey));
     }
     const conversation_id = row.peer_id === null ? conversationId : yield* joinPeer(input);
+    // The limit of contacts is for those that a user adds.
+    if (row.peer_id === null && row.accepting_id !== null) yield* addBack(row.accepting_id, input, 0);
     return { id, conversation_id, created_at: toSeconds(createdAt) };
   },
 );
@@ -145,12 +152,95 @@ interface Inserted {
   is_blocked: number;
   /** How many groups the contact has invited the owner into. */
   invitations: number;
+  /** Another user with this username who has everybody back; null if there is none. */
+  accepting_id: string | null;
+}
+
+/** Adds the owner of a contact to the contacts of the user of that name. A block by that user stays. */
+function* addBack(userId: string, contact: CreateContact, maxContacts: number): Write<void> {
+  const { ownerId } = contact;
+  const owner = (yield* get<UserRow & { username_key: string; is_blocked: number }>(
+    sql`SELECT u.username, u.username_key, u.phone_number, CASE WHEN EXISTS (SELECT 1 FROM blocks b
+          WHERE b.owner_id = ${userId} AND b.username_key = u.username_key) THEN 1 ELSE 0 END AS is_blocked
+        FROM users u WHERE u.id = ${ownerId}`,
+  ))!;
+  const { username } = owner;
+  const phone_number = owner.phone_number ?? "";
+  // Each id is the next one after that of the owner's contact.
+  const id = laterId(contact.id, contact.id);
+  const body = {
+    ...JSON.parse(contact.body),
+    id,
+    username,
+    phone_number,
+    avatar_url: null,
+    display_name: null,
+  };
+  yield* createContact({
+    ...contact,
+    id,
+    ownerId: userId,
+    usernameKey: owner.username_key,
+    phoneDigits: phoneDigits(phone_number),
+    searchKey: searchKey(username, null),
+    body: JSON.stringify(body),
+    blocked: owner.is_blocked === 1,
+    maxContacts,
+    actId: laterId(contact.actId, contact.actId),
+    actedById: contact.actedById ?? ownerId,
+  });
+}
+
+interface CreateMutualContact {
+  contact: CreateContact;
+  /** If not given, the contact gets the phone number that its user has set, or an empty text. */
+  phoneNumber: string | undefined;
+}
+
+/**
+ * Creates a contact, and the contact by which its user has the owner. If one of them exists, creates only the other one; blocks stay
+ * then. Returns the owner's. Throws `user_not_found` and what `createContact` throws.
+ */
+const createMutualContact = write(
+  {
+    publishesEvents: true,
+    serializeBy: ({ contact: { ownerId, maxContacts } }) => (maxContacts > 0 ? ownerId : undefined),
+  },
+  function* (input: CreateMutualContact): Write<{ id: string }> {
+    const { ownerId, usernameKey, maxContacts } = input.contact;
+    yield* getUser(ownerId);
+    const other = yield* get<UserRow>(
+      sql`SELECT id, phone_number FROM users WHERE username_key = ${usernameKey}`,
+    );
+    if (!other) throw new ParleyError("user_not_found", undefined, { param: "username" });
+    const own = yield* get(contactBy(ownerId, usernameKey));
+    const phone_number = input.phoneNumber ?? other.phone_number ?? "";
+    const body = JSON.stringify({ ...JSON.parse(input.contact.body), phone_number });
+    const contact = { ...input.contact, body, phoneDigits: phoneDigits(phone_number) };
+    const id = own?.id ?? (yield* createContact(contact)).id;
+    const theirs = sql`SELECT c.id FROM contacts c JOIN users me ON me.id = ${ownerId}
+      WHERE c.owner_id = ${other.id} AND c.username_key = me.username_key`;
+    const isBack = other.id === ownerId || (yield* get(theirs)) !== undefined;
+    if (own && isBack) yield* refuseExisting(ownerId, usernameKey);
+    if (isBack) return { id };
+    if (maxContacts > 0 && (yield* countContacts(other.id, maxContacts)) >= maxContacts) {
+      throw new ParleyError(
+        "count_limit_reached",
+        `That user has ${maxContacts} contacts. Delete one, or ask the operator to raise PARLEY_MAX_CONTACTS.`,
+        { param: "username" },
+      );
+    }
+    yield* addBack(other.id, contact, maxContacts);
+    return { id };
+  },
+);
+
+function contactBy(ownerId: string, usernameKey: string): Statement<{ id: string }> {
+  return sql`SELECT id FROM contacts WHERE owner_id = ${ownerId} AND username_key = ${usernameKey}`;
 }
 
 function* refuseExisting(ownerId: string, usernameKey: string): Write<void> {
-  const existing = yield* get<{ id: string }>(
-    sql`SELECT id FROM contacts WHERE owner_id = ${ownerId} AND username_key = ${usernameKey}`,
-  );
+  const existing = yield* get(contactBy(ownerId, usernameKey));
   if (!existing) return;
   throw new ParleyError("contact_exists", "You already have a contact with this username.", {
     param: "username",
@@ -270,4 +360,10 @@ function findOwn(ownerId: string, id: string): Statement<OwnContact> {
   return sql`SELECT ${LISTED}, c.version, c.conversation_id, c.username_key ${ofContact(ownerId, id)}`;
 }
 
-export const contactWrites = { createContact, updateContact, deleteContact, blockContact };
+export const contactWrites = {
+  createContact,
+  createMutualContact,
+  updateContact,
+  deleteContact,
+  blockContact,
+};

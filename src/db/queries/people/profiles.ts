@@ -11,16 +11,22 @@ interface Profile {
   phone_number: string | null;
   /** JSON text. */
   data: string | null;
+  /** Only admins change these. */
+  accepts_everyone: number;
+  message_limit: number | null;
 }
 /** Undefined leaves a field unchanged. */
 export type ProfileChanges = { [K in keyof Profile]?: Profile[K] | undefined };
 
 /** The fields that claims of a JWT fill, until the user or an admin sets them. */
 const CLAIMED = ["display_name", "avatar_url", "phone_number"] as const;
-const FIELDS = [...CLAIMED, "data"] as const;
+const FIELDS = [...CLAIMED, "data", "accepts_everyone", "message_limit"] as const;
 
 /** Adds the given fields, also those that are null, to those that claims leave alone. Both lists are separated by spaces. */
-export function addSetFields(setFields: string, given: ProfileChanges): string {
+export function addSetFields(
+  setFields: string,
+  given: Pick<ProfileChanges, (typeof CLAIMED)[number]>,
+): string {
   const known = setFields.split(" ");
   return CLAIMED.filter((name) => known.includes(name) || given[name] !== undefined).join(" ");
 }
@@ -46,8 +52,8 @@ interface ProfileRow extends Profile {
  */
 function* updateUser({ id, changes, picturesUrl, expected, entry }: UpdateUser): Write<void> {
   const was = yield* get<ProfileRow>(
-    sql`SELECT display_name, avatar_url, phone_number, data, avatar_id, set_fields, version FROM users
-      WHERE id = ${id}`,
+    sql`SELECT display_name, avatar_url, phone_number, data, accepts_everyone, message_limit, avatar_id, set_fields, version
+      FROM users WHERE id = ${id}`,
   );
   if (!was) throw new ParleyError(entry.actorId === id ? "invalid_token" : "user_not_found");
   checkVersion(expected, was.version);
@@ -55,12 +61,14 @@ function* updateUser({ id, changes, picturesUrl, expected, entry }: UpdateUser):
     display_name = was.display_name,
     phone_number = was.phone_number,
     data = was.data,
+    accepts_everyone = was.accepts_everyone,
+    message_limit = was.message_limit,
     avatar_url: picture,
   } = changes;
   const keepsPicture = picture === undefined || picture === `${picturesUrl}${was.avatar_id}`;
   const avatar_url = keepsPicture ? was.avatar_url : picture;
   const avatarId = keepsPicture ? was.avatar_id : null;
-  const now: Profile = { display_name, avatar_url, phone_number, data };
+  const now: Profile = { display_name, avatar_url, phone_number, data, accepts_everyone, message_limit };
   const isLost = avatarId !== was.avatar_id;
   const changed = FIELDS.filter((name) => now[name] !== was[name] || (name === "avatar_url" && isLost));
   const setFields = addSetFields(was.set_fields, changes);
@@ -68,7 +76,7 @@ function* updateUser({ id, changes, picturesUrl, expected, entry }: UpdateUser):
   const isChange = changed.length > 0;
   yield* batch([
     sql`UPDATE users SET display_name = ${display_name}, avatar_url = ${avatar_url}, phone_number = ${phone_number},
-        data = ${data}, avatar_id = ${avatarId}, set_fields = ${setFields}, version = version + ${isChange ? 1 : 0}
+        data = ${data}, accepts_everyone = ${accepts_everyone}, message_limit = ${message_limit}, avatar_id = ${avatarId}, set_fields = ${setFields}, version = version + ${isChange ? 1 : 0}
       WHERE id = ${id}`,
     ...(isLost ? erasePicture(id, entry.at) : []),
     ...(isChange ? [recordEntry(entry, "user.updated", id, { fields: changed })] : []),

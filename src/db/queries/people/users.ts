@@ -1,7 +1,7 @@
 import { ParleyError } from "../../../errors.ts";
 import { type Page, pageClause } from "../../page.ts";
 import { EMPTY, list, padded, type Reader, type Statement, sql } from "../../sql.ts";
-import { batch, get, type Write } from "../../write.ts";
+import { all, batch, get, type Write } from "../../write.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { createConversation, positionOf } from "../visibility/seats.ts";
 import { type CreateToken, createToken } from "./tokens.ts";
@@ -15,6 +15,8 @@ export interface UserRow extends SenderRow {
   conversation_id: string;
   created_at: number;
   version: number;
+  /** Messages per minute; 0 means no limit, null that of the server. */
+  message_limit: number | null;
 }
 
 /** A user as other users see them. */
@@ -33,14 +35,17 @@ const SENDER = sql`id, username, display_name, avatar_url, avatar_id, kind`;
 
 /** A user as administrators see them. */
 export interface DetailedUserRow extends UserRow {
+  /** 1 if the user has everybody back who adds the user as a contact, otherwise 0. */
+  accepts_everyone: number;
   /** Bytes of the user's files. */
   used: number;
   /** When the user last made a request (milliseconds); null if never. */
   seen_at: number | null;
 }
 
-const COLUMNS = sql`${SENDER}, phone_number, data, conversation_id, created_at, version`;
-const DETAILS = sql`${COLUMNS}, COALESCE((SELECT s.used FROM storage s WHERE s.user_id = users.id), 0) AS used,
+const COLUMNS = sql`${SENDER}, phone_number, data, conversation_id, created_at, version, message_limit`;
+const DETAILS = sql`${COLUMNS}, accepts_everyone,
+  COALESCE((SELECT s.used FROM storage s WHERE s.user_id = users.id), 0) AS used,
   (SELECT a.seen_at FROM activity a WHERE a.user_id = users.id) AS seen_at`;
 
 export function findUserByName(db: Reader, usernameKey: string): Promise<DetailedUserRow | undefined> {
@@ -113,6 +118,8 @@ export interface CreateUser {
   /** JSON text. */
   data: string | null;
   kind: UserKind;
+  acceptsEveryone: boolean;
+  messageLimit: number | null;
   /** Profile fields that claims of a JWT leave alone, separated by spaces. */
   setFields: string;
   /** The user's own conversation: notes to self. */
@@ -131,10 +138,11 @@ export interface Made {
 export function* createUser(input: CreateUser): Write<Made> {
   const created = yield* get(
     sql`INSERT INTO users
-        (id, username, username_key, phone_number, display_name, avatar_url, data, kind, set_fields,
-          conversation_id, created_at)
+        (id, username, username_key, phone_number, display_name, avatar_url, data, kind, accepts_everyone,
+          message_limit, set_fields, conversation_id, created_at)
       VALUES (${input.id}, ${input.username}, ${input.usernameKey}, ${input.phoneNumber}, ${input.displayName},
-        ${input.avatarUrl}, ${input.data}, ${input.kind}, ${input.setFields}, ${input.conversationId}, ${input.createdAt})
+        ${input.avatarUrl}, ${input.data}, ${input.kind}, ${input.acceptsEveryone ? 1 : 0}, ${input.messageLimit},
+        ${input.setFields}, ${input.conversationId}, ${input.createdAt})
       ON CONFLICT (username_key) DO NOTHING RETURNING id`,
   );
   if (!created) {
@@ -161,6 +169,38 @@ export function* getUser(id: string): Write<UserRow> {
   const user = yield* get<UserRow>(sql`SELECT ${COLUMNS} FROM users WHERE id = ${id}`);
   if (!user) throw new ParleyError("invalid_token");
   return user;
+}
+
+/**
+ * Part of other writes: returns the users with these names in the form of `usernameKey`, in their order. Throws `user_not_found` with
+ * the index of the first name that is nobody's.
+ */
+export function* getNamed(usernameKeys: readonly string[]): Write<NamedRow[]> {
+  return inOrder(usernameKeys, yield* all(namedQuery(usernameKeys)));
+}
+
+/** Finds the same. */
+export async function findNamed(db: Reader, usernameKeys: readonly string[]): Promise<NamedRow[]> {
+  return inOrder(usernameKeys, await db.all(namedQuery(usernameKeys)));
+}
+
+interface NamedRow {
+  id: string;
+  username_key: string;
+}
+
+function namedQuery(usernameKeys: readonly string[]): Statement<NamedRow> {
+  return sql`SELECT id, username_key FROM users WHERE username_key IN (${list(padded(usernameKeys))})`;
+}
+
+function inOrder(usernameKeys: readonly string[], users: readonly NamedRow[]): NamedRow[] {
+  const byKey = new Map(users.map((user) => [user.username_key, user]));
+  return usernameKeys.map((key, index) => {
+    const user = byKey.get(key);
+    if (user) return user;
+    const detail = `The name with the index ${index} in members is nobody's username.`;
+    throw new ParleyError("user_not_found", detail, { param: "members", members: { index } });
+  });
 }
 
 /** Creates the user and its token if there are no users; otherwise returns false. */

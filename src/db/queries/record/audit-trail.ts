@@ -12,6 +12,8 @@ export interface NewEntry {
   actorId: string | null;
   /** Null for these and for a JWT. */
   tokenId: string | null;
+  /** The holder of the token, if the holder acts as the actor; otherwise null. */
+  actedById: string | null;
 }
 
 /** The recorded actions, as `object.action`. */
@@ -22,22 +24,32 @@ export const ACTIONS = [
   "attachment.downloaded",
   "attachment.refused",
   "attachment.withdrawn",
+  "block.created",
+  "block.deleted",
   "contact.created",
   "contact.renamed",
   "contact.deleted",
+  "conversation.read",
+  "conversation.updated",
   "group.created",
   "group.declined",
   "group.joined",
   "group.left",
   "group.updated",
+  "member.added",
   "member.invited",
   "member.removed",
   "member.updated",
   "member.withdrawn",
+  "message.created",
+  "message.updated",
   "message.deleted",
+  "message.hidden",
   "push_subscription.created",
   "push_subscription.updated",
   "push_subscription.deleted",
+  "reaction.created",
+  "reaction.deleted",
   "token.created",
   "token.revoked",
   "user.created",
@@ -49,9 +61,9 @@ export const ACTIONS = [
   "webhook.disabled",
   "webhook.deleted",
 ] as const;
-type Action = (typeof ACTIONS)[number];
+export type Action = (typeof ACTIONS)[number];
 
-export const INTO_AUDIT = sql`INSERT INTO audit (id, at, actor_id, token_id, action, object_id, details)`;
+export const INTO_AUDIT = sql`INSERT INTO audit (id, at, actor_id, token_id, acted_by_id, action, object_id, details)`;
 
 /** Part of other writes: records an entry in the audit trail. */
 export function recordEntry(entry: NewEntry, action: Action, objectId: string, details?: object): Statement {
@@ -59,13 +71,13 @@ export function recordEntry(entry: NewEntry, action: Action, objectId: string, d
 }
 
 function valuesOf(
-  { id, at, actorId, tokenId }: NewEntry,
+  { id, at, actorId, tokenId, actedById }: NewEntry,
   action: Action,
   objectId: string,
   details?: object,
 ) {
   const json = details === undefined ? null : JSON.stringify(details);
-  return sql`${id}, ${at}, ${actorId}, ${tokenId}, ${action}, ${objectId}, ${json}`;
+  return sql`${id}, ${at}, ${actorId}, ${tokenId}, ${actedById}, ${action}, ${objectId}, ${json}`;
 }
 
 /** An entry of the audit trail, as it is stored. */
@@ -74,6 +86,7 @@ export interface EntryRow {
   at: number;
   actor_id: string | null;
   token_id: string | null;
+  acted_by_id: string | null;
   action: Action;
   object_id: string;
   /** JSON text. */
@@ -86,7 +99,8 @@ export function listEntries(db: Reader, page: Page): Promise<EntryRow[]> {
 }
 
 export function entriesQuery(page: Page): Statement<EntryRow> {
-  return sql`SELECT id, at, actor_id, token_id, action, object_id, details FROM audit WHERE ${pageClause(page)}`;
+  return sql`SELECT id, at, actor_id, token_id, acted_by_id, action, object_id, details FROM audit
+    WHERE ${pageClause(page)}`;
 }
 
 /** Downloads of one attachment by link from one address, which share an entry. */

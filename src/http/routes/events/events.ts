@@ -85,7 +85,7 @@ async function startStream(
   reply.header("x-accel-buffering", "no");
   if (request.method === "HEAD") return reply.send();
   const stream = new EventStream(core, reply.raw, {
-    userId: caller.userId,
+    caller,
     token: tokenOf(core, request)!,
     types,
     showsTyping: showsTyping(caller.scopes, wanted),

@@ -1,7 +1,8 @@
 import {
+  addedMembers,
+  createMembers,
   getMember,
   invitationFields,
-  inviteMember,
   listMembers,
   memberChanges,
   memberResource,
@@ -119,11 +120,25 @@ export const groupOperations: readonly Operation[] = [
     scope: "groups:write",
     readScope: "groups:read",
     showsOthers: true,
-    summary: "Invite a username, as an admin",
+    summary: "Invite a username, or make users members at once, as an admin",
     body: invitationFields,
-    answer: { status: 201, resource: memberResource, versioned: true },
-    errors: ["group_not_found", "not_admin", "count_limit_reached"],
-    handle: ({ core, caller, id, body, key }) => inviteMember(core, caller, id, body, key),
+    answer: {
+      status: 201,
+      resource: memberResource,
+      versioned: true,
+      others: {
+        200: {
+          description: "With `members`: those who are members now, in the order of the names.",
+          content: { "application/json": addedMembers },
+          headers: ["ETag", "Idempotent-Replayed"],
+        },
+      },
+    },
+    errors: ["group_not_found", "not_admin", "count_limit_reached", "user_not_found"],
+    handle({ core, caller, id, body, key, reply }) {
+      if (body.members) reply.code(200);
+      return createMembers(core, caller, id, body, key);
+    },
   }),
   operation({
     name: "retrieveMember",

@@ -37,7 +37,7 @@ export const contactOperations: readonly Operation[] = [
     summary: "Create a contact",
     body: contactFields,
     answer: { status: 201, resource: contactResource, versioned: true },
-    errors: ["contact_exists", "count_limit_reached"],
+    errors: ["contact_exists", "count_limit_reached", "user_not_found"],
     handle: ({ core, caller, body, key }) => createContact(core, caller, body, key),
   }),
   operation({

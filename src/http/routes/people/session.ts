@@ -11,6 +11,7 @@ import {
 } from "../../../core/people/sign-in-browser.ts";
 import { anyText, optional, type Parsed, readFields } from "../../../core/resource/fields.ts";
 import { ParleyError } from "../../../errors.ts";
+import { ACT_AS, isActing } from "../../protocol/acting.ts";
 import { authenticate, tokenOf } from "../../protocol/authentication.ts";
 import { bodyFields } from "../../protocol/bodies.ts";
 import { hasBody } from "../../protocol/body-reader.ts";
@@ -35,6 +36,7 @@ export function sessionRoutes(app: FastifyInstance, context: HttpContext): void 
   const { core } = context;
   app.post("/session", OPEN, async (request, reply) => {
     reply.header("cache-control", "no-store");
+    refuseActing(request);
     readFields({}, queryOf(request));
     const fields = readFields(startFields, await bodyFields(request, context.limits));
     const { token, expiresAt } = await findToken(context, request, reply, fields);
@@ -61,6 +63,7 @@ export function sessionRoutes(app: FastifyInstance, context: HttpContext): void 
   });
   app.post("/sign-in-link", async (request, reply) => {
     refuseFields(request);
+    refuseActing(request);
     reply.code(201);
     return { code: makeLinkCode(core, tokenOf(core, request)!), expires_in: LINK_SECONDS };
   });
@@ -117,6 +120,12 @@ function redirectUri(core: Core): string {
 function requireOpenId({ openId }: Core): OpenId {
   if (openId) return openId;
   throw new ParleyError("route_not_found", "This server has no sign-in at an identity provider.");
+}
+
+/** A session acts for nobody else, so it is not made as another user either. */
+function refuseActing(request: FastifyRequest): void {
+  if (!isActing(request)) return;
+  throw new ParleyError("invalid_parameter", `Start a session without ${ACT_AS}.`, { param: ACT_AS });
 }
 
 function refuseFields(request: FastifyRequest): void {

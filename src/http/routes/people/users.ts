@@ -1,4 +1,4 @@
-import { profileFields } from "../../../core/people/profiles.ts";
+import { userChanges } from "../../../core/people/profiles.ts";
 import {
   createUser,
   deleteUser,
@@ -62,7 +62,7 @@ export const userOperations: readonly Operation[] = [
     id,
     scope: "admin",
     summary: "Update a user's profile",
-    body: profileFields,
+    body: userChanges,
     answer: { status: 200, resource: userWithUnreadResource, versioned: true },
     errors: ["user_not_found", "precondition_failed"],
     handle: ({ core, caller, id, body, request }) =>

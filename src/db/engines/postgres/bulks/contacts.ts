@@ -16,19 +16,20 @@ function contactOf(ownerId: Statement, usernameKey: Statement): Statement {
 
 /**
  * Creates contacts that need no joining: the owner has not blocked the username, and no user of that name has the owner as a
- * contact. Two users who add each other in the same statement are left out, because neither would see the other's row.
+ * contact, or gets one because that user accepts everyone. Two users who add each other in the same statement are left out, because neither would see the other's row.
  */
 const toStatement = (rows: string): Statement<{ n: number }> =>
   sql`WITH input AS (SELECT * FROM json_to_recordset(${rows}) AS rows (${KEY_INPUT}, owner_id TEXT COLLATE "C",
       id TEXT COLLATE "C", username_key TEXT COLLATE "C", phone_digits TEXT COLLATE "C", search_key TEXT COLLATE "C",
-      conversation_id TEXT COLLATE "C", body TEXT, created_at BIGINT, act_id TEXT COLLATE "C", token_id TEXT COLLATE "C")),
+      conversation_id TEXT COLLATE "C", body TEXT, created_at BIGINT, act_id TEXT COLLATE "C", token_id TEXT COLLATE "C",
+      acted_by_id TEXT COLLATE "C")),
     found AS MATERIALIZED (
       SELECT input.* FROM input CROSS JOIN users u
         LEFT JOIN users them ON them.username_key = input.username_key AND them.id <> u.id
       WHERE u.id = input.owner_id AND ${none(contactOf(sql`input.owner_id`, sql`input.username_key`))}
         AND ${none(sql`SELECT b.owner_id FROM blocks b
           WHERE b.owner_id = input.owner_id AND b.username_key = input.username_key`)}
-        AND (them.id IS NULL OR (${none(contactOf(sql`them.id`, sql`u.username_key`))}
+        AND (them.id IS NULL OR (them.accepts_everyone = 0 AND ${none(contactOf(sql`them.id`, sql`u.username_key`))}
           AND ${none(sql`SELECT other.owner_id FROM input other WHERE other.owner_id = them.id`)}
           AND ${none(sql`SELECT i.inviter_id FROM invitations i
             WHERE i.inviter_id = them.id AND i.username_key = u.username_key`)}))
@@ -42,7 +43,8 @@ const toStatement = (rows: string): Statement<{ n: number }> =>
     new_events AS (
       ${INTO_OUTBOX} SELECT owner_id, 'contact.created', conversation_id, created_at, body FROM found),
     new_entries AS (
-      ${INTO_AUDIT} SELECT act_id, created_at, owner_id, token_id, 'contact.created', id, NULL FROM found)
+      ${INTO_AUDIT} SELECT act_id, created_at, owner_id, token_id, acted_by_id, 'contact.created', id, NULL
+      FROM found)
     SELECT n FROM found`;
 
 /** Returns the row of a contact that may need no joining; undefined for others. */
@@ -62,6 +64,7 @@ export function createContact(input: CreateContact): BulkRow | undefined {
       created_at: createdAt,
       act_id: input.actId,
       token_id: input.tokenId,
+      acted_by_id: input.actedById,
     },
     places: [`${ownerId} ${usernameKey}`],
     toResult: (): CreatedContact => ({

@@ -16,15 +16,15 @@ import { sees } from "../../../queries/visibility/visibility.ts";
 import { EMPTY, type Statement, sql } from "../../../sql.ts";
 import { type BulkRow, IS_UNUSED, KEY_INPUT, none, some, toBytea } from "./bulk.ts";
 
-// Bulks handle the usual messages: without mentions, with at most one file, which is stored in the database, and with an id that is
-// later than all in the conversation. Whether a message is a usual one does not depend on who has blocked its sender: otherwise
+// Bulks handle the usual messages: of senders for whom nobody acts, without mentions, with at most one file, which is stored in the
+// database, and with an id that is later than all in the conversation. Whether a message is a usual one does not depend on who has blocked its sender: otherwise
 // the sender could detect blocks by the time.
 
 const INPUT = sql`${KEY_INPUT}, id TEXT COLLATE "C", target_id TEXT COLLATE "C", sender_id TEXT COLLATE "C", text TEXT,
   data TEXT, reply_to_id TEXT COLLATE "C", position TEXT COLLATE "C", created_at BIGINT, now BIGINT`;
 const FILE_INPUT = sql`, file_id TEXT COLLATE "C", filename TEXT, file_type TEXT, file_size BIGINT, sha256 BYTEA, blob_key TEXT,
   crc32 BIGINT, width BIGINT, height BIGINT, file_created_at BIGINT, bytes BYTEA, act_id TEXT COLLATE "C", act_at BIGINT,
-  actor_id TEXT COLLATE "C", token_id TEXT COLLATE "C"`;
+  actor_id TEXT COLLATE "C", token_id TEXT COLLATE "C", acted_by_id TEXT COLLATE "C"`;
 
 const TARGET = sql`COALESCE(input.target_id, u.conversation_id)`;
 const IS_USUAL = sql`u.id = input.sender_id
@@ -122,7 +122,8 @@ const toFileMessages = (rows: string): Statement<Found> =>
       SELECT s.user_id, found.file_id, found.conversation_id FROM found, ${TO_AUDIENCE}),
     new_used AS (UPDATE storage SET used = used + found.file_size FROM found WHERE storage.user_id = found.sender_id),
     new_entries AS (
-      ${INTO_AUDIT} SELECT act_id, act_at, actor_id, token_id, 'attachment.created', file_id, NULL FROM found),
+      ${INTO_AUDIT} SELECT act_id, act_at, actor_id, token_id, acted_by_id, 'attachment.created', file_id, NULL
+      FROM found),
     new_events AS (
       ${INTO_OUTBOX} SELECT s.user_id, e.type, found.conversation_id, found.now,
         CASE WHEN e.nth = 1 THEN ${reference(sql`found.id`)} ELSE ${reference(sql`found.file_id`)} END
@@ -133,7 +134,7 @@ const toFileMessages = (rows: string): Statement<Found> =>
 /** Returns the row of a message that may be a usual one; undefined for others. */
 export function createMessage(message: SendMessage): BulkRow | undefined {
   const { newId, conversationId, senderId, text, data, replyToId, files, now } = message;
-  if (message.mentions.length > 0 || files.length > 1) return undefined;
+  if (message.mentions.length > 0 || files.length > 1 || message.entry) return undefined;
   const values = {
     id: newId,
     target_id: conversationId,
@@ -181,6 +182,7 @@ function toFileValues({ entry, ...file }: NewFile, bytes: Uint8Array) {
     act_at: entry.at,
     actor_id: entry.actorId,
     token_id: entry.tokenId,
+    acted_by_id: entry.actedById,
   };
 }
 

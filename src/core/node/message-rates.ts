@@ -1,0 +1,26 @@
+import type { Clock } from "../../util/clock.ts";
+import { Rate } from "../../util/rate.ts";
+
+const MINUTE_SECONDS = 60;
+/** Different limits that are kept in memory. */
+const MAX_LIMITS = 1000;
+
+/** Counts the messages that each user sends to others on this node, for each limit apart. */
+export class MessageRates {
+  readonly #clock: Clock;
+  readonly #rates = new Map<number, Rate>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns the rate of the users with this limit, in messages per minute. */
+  get(limit: number): Rate {
+    const known = this.#rates.get(limit);
+    if (known) return known;
+    if (this.#rates.size >= MAX_LIMITS) this.#rates.delete(this.#rates.keys().next().value!);
+    const rate = new Rate(limit / MINUTE_SECONDS, limit, this.#clock);
+    this.#rates.set(limit, rate);
+    return rate;
+  }
+}

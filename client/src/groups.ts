@@ -59,6 +59,17 @@ export class Groups {
     return this.#transport.call({ ...options, method: "POST", path: [...PATH, id, "members"], body: fields });
   }
 
+  /** Makes up to 100 users members at once, and returns them in the order of the names. Needs the scope `act_as`. */
+  async addMembers(
+    id: string,
+    usernames: readonly string[],
+    options: CreateOptions = {},
+  ): Promise<readonly Member[]> {
+    const path = [...PATH, id, "members"];
+    const body = { members: usernames, joined: true };
+    return (await this.#transport.call<{ data: Member[] }>({ ...options, method: "POST", path, body })).data;
+  }
+
   /** Retrieves a member; as an admin also somebody who is invited. */
   retrieveMember(id: string, memberId: string, options: CallOptions = {}): Promise<Member> {
     return this.#transport.call({ ...options, method: "GET", path: [...PATH, id, "members", memberId] });

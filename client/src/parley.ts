@@ -36,6 +36,7 @@ export class Parley {
   /** The audit trail, newest first. Needs the scope `admin`. */
   readonly audit: { list(query?: AuditQuery, options?: CallOptions): List<AuditEntry> };
   readonly #transport: Transport;
+  readonly #options: ParleyOptions;
 
   constructor(options: ParleyOptions) {
     const transport = new Transport(options);
@@ -54,6 +55,15 @@ export class Parley {
     this.tokens = new Tokens(transport);
     this.audit = { list: (query = {}, options = {}) => new List(transport, ["v1", "audit"], query, options) };
     this.#transport = transport;
+    this.#options = options;
+  }
+
+  /**
+   * Returns a client for the same server that sends all requests as another user: an id, or `username:` and a username. The token
+   * needs the scope `act_as`.
+   */
+  as(user: string): Parley {
+    return new Parley({ ...this.#options, actAs: user });
   }
 
   /** Returns the caller, with their storage and limits. */

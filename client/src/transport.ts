@@ -11,6 +11,11 @@ export interface ParleyOptions {
    * the key of a session, whose cookie the browser sends.
    */
   token: string | (() => string | Promise<string>) | { session: string };
+  /**
+   * Sends all requests as this user, with the rights of the token: an id, or `username:` and a username. The token needs the scope
+   * `act_as`.
+   */
+  actAs?: string | undefined;
   /** Replaces the global `fetch`. */
   fetch?: typeof fetch | undefined;
   /** How often to retry after a temporary failure; 4 by default. */
@@ -111,6 +116,7 @@ export class Transport {
   readonly #fetch: typeof fetch | undefined;
   readonly #url: string;
   readonly #token: ParleyOptions["token"];
+  readonly #actAs: Record<string, string>;
   readonly #maxRetries: number;
   readonly #timeoutMs: number;
   readonly #onWait: ParleyOptions["onWait"];
@@ -119,6 +125,7 @@ export class Transport {
   constructor({
     url,
     token,
+    actAs,
     fetch,
     maxRetries = MAX_RETRIES,
     timeoutMs = TIMEOUT_MS,
@@ -129,6 +136,7 @@ export class Transport {
     if (typeof token !== "function" && (typeof token !== "string" || token === "") && !isSession)
       throw new TypeError("token must be an access token, or a function that returns one.");
     this.#token = token;
+    this.#actAs = actAs === undefined ? {} : { "parley-act-as": toActAs(actAs) };
     this.#fetch = fetch;
     this.#maxRetries = maxRetries;
     this.#timeoutMs = timeoutMs;
@@ -213,7 +221,7 @@ export class Transport {
     // Checked here, because it may be aborted while the token is requested.
     call.signal?.throwIfAborted();
     // Throws for a token or key that is not valid in a header: `fetch` would report a lost connection.
-    const checked = new Headers({ ...headers, ...credentials });
+    const checked = new Headers({ ...headers, ...this.#actAs, ...credentials });
     const watch = new Watch(call.idleMs ?? this.#timeoutMs, call.signal);
     const outgoing: Outgoing = {
       method: call.method,
@@ -253,6 +261,13 @@ export class Transport {
     const request = { ...outgoing, body: outgoing.body ?? null, duplex: "half", signal: watch.signal };
     return (this.#fetch ?? fetch)(outgoing.url, request as RequestInit);
   };
+}
+
+const BY_NAME = "username:";
+
+/** Returns the value of the header, which is ASCII. */
+function toActAs(user: string): string {
+  return user.startsWith(BY_NAME) ? BY_NAME + encodeURIComponent(user.slice(BY_NAME.length)) : user;
 }
 
 function toHeaders(call: Call): Record<string, string> {

@@ -49,6 +49,31 @@ onEachServer("contacts are added, found, renamed, blocked and removed, by name o
   }
 });
 
+onEachServer("a token with act_as connects two users", async (t, server) => {
+  const [ada, bob] = [await newcomer(t, server, "ada"), await newcomer(t, server, "bob")];
+  const refused = await ada.run("connect", "ada", "bob");
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /act_as/);
+  const scopes = ["act_as", "contacts:write"].flatMap((scope) => ["--scope", scope]);
+  const { token } = JSON.parse(
+    (await server.operator.run("token", "create", "ada", ...scopes, "--json")).stdout,
+  );
+  const shop = await person(t, { PARLEY_URL: server.url, PARLEY_TOKEN: token });
+  assert.equal(
+    (await shop.run("connect", "ada", "bob")).stderr,
+    "ada and bob have each other as contacts.\n",
+  );
+  for (const [who, name] of [
+    [ada, "bob"],
+    [bob, "ada"],
+  ] as const)
+    assert.deepEqual(
+      items(await who.run("contacts", "list", "--json")).map(({ username }) => username),
+      [name],
+    );
+  assert.equal((await shop.run("connect", "ada", "nobody")).code, 1);
+});
+
 onEachServer(
   "lists continue beyond a page, and end at --limit or when the reader stops",
   async (t, server) => {

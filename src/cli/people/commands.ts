@@ -33,6 +33,15 @@ export function addPeopleCommands(program: Command, io: Io, end: End): void {
     .description("show your server and your user")
     .action(async (options) => end(await (await import("./login.ts")).whoami(io, options)));
   addContactCommands(program.command("contacts").description("manage your contacts"), io, end);
+  program
+    .command("connect")
+    .argument("<username>")
+    .argument("<other>", "username of the other user")
+    .option(...JSON_OPTION)
+    .description("give two users each other as contacts, with a token that has the scope act_as")
+    .action(async (user, other, options) =>
+      end(await (await import("./contacts.ts")).connectUsers(io, user, other, options)),
+    );
   const groups = program.command("groups").description("manage groups");
   addGroupCommands(groups, io, end);
   addMemberCommands(groups, io, end);

@@ -47,6 +47,17 @@ export function addContact(
   });
 }
 
+/** Gives two users each other as contacts, with a token that has the scope `act_as`. */
+export function connectUsers(io: Io, user: string, other: string, options: JsonOption): Promise<number> {
+  return asPerson(io, async (parley) => {
+    const fields = { username: other, mutual: true };
+    const contact = await parley.as(`username:${user}`).contacts.create(fields, { signal: io.stop });
+    if (options.json) io.print(jsonLine(contact));
+    else io.warn(harmless(`${user} and ${contact.username} have each other as contacts.`));
+    return 0;
+  });
+}
+
 export function renameContact(io: Io, who: string, name: string, options: JsonOption): Promise<number> {
   return change(io, who, options, async (parley, contact) => {
     const { display_name } = await parley.contacts.update(

@@ -101,8 +101,10 @@ function toName(user: Attachment["sender"]): string {
 export function systemText({ type, sender, data }: Message): string | undefined {
   const who = toName(sender);
   const user = (data?.user ?? null) as Message["sender"];
+  const users = data?.users as Message["sender"][] | undefined;
   switch (type) {
     case "joined":
+      return users ? `${who} added ${users.map(toName).join(", ")}` : `${who} joined`;
     case "left":
       return `${who} ${type}`;
     case "removed":

@@ -134,8 +134,8 @@ test("each kind of failed delivery has advice", () => {
 
 function entry(action: string, fields: Partial<AuditEntry> = {}): AuditEntry {
   return {
-    ...{ id: "aud_1", created_at: 1000, action, actor_id: "usr_ann", token_id: "tok_1" },
-    ...{ object_id: "tok_2", details: null },
+    ...{ id: "aud_1", created_at: 1000, action, actor_id: "usr_ann", acted_by_id: null },
+    ...{ token_id: "tok_1", object_id: "tok_2", details: null },
     ...fields,
   };
 }
@@ -148,6 +148,10 @@ test("audit entries become sentences", () => {
   const say = (each: AuditEntry) => toText(toSentence(each), (id) => names.get(id));
   const details = { user_id: "usr_bob", name: "phone", scopes: ["admin"] };
   assert.equal(say(entry("token.revoked", { details })), "ann revoked the token “phone” of bob");
+  assert.equal(
+    say(entry("contact.created", { actor_id: "usr_bob", acted_by_id: "usr_ann" })),
+    "ann as bob added a contact",
+  );
   assert.equal(
     say(entry("token.created", { details: { ...details, name: null }, actor_id: null })),
     "The command line created an unnamed token of bob",

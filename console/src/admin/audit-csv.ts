@@ -3,7 +3,7 @@ import type { AuditEntry } from "../../../client/src/index.ts";
 import { toSentence, toText } from "./audit-words.ts";
 import type { UserDirectory } from "./directory.tsx";
 
-const HEADER = "time,what,action,actor_id,actor,token_id,object_id,details\r\n";
+const HEADER = "time,what,action,actor_id,actor,token_id,object_id,details,acted_by_id\r\n";
 
 export async function toCsv(entries: readonly AuditEntry[], directory: UserDirectory): Promise<string[]> {
   const ids = new Set(
@@ -27,6 +27,7 @@ export async function toCsv(entries: readonly AuditEntry[], directory: UserDirec
       entry.token_id,
       entry.object_id,
       entry.details && JSON.stringify(entry.details),
+      entry.acted_by_id,
     ]
       .map(toCell)
       .join();

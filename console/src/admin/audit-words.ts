@@ -38,6 +38,8 @@ const SENTENCES: Readonly<Record<string, ToParts>> = {
   "user.deleted": (_, { username }) => [`erased the user ${quoted(username)}`],
   "token.created": (_, details) => ["created ", ...toToken(details)],
   "token.revoked": (_, details) => ["revoked ", ...toToken(details)],
+  "block.created": say("blocked somebody"),
+  "block.deleted": say("unblocked somebody"),
   "contact.created": say("added a contact"),
   "contact.renamed": (_, { from, to }) => [`renamed a contact from ${quoted(from)} to ${quoted(to)}`],
   "contact.deleted": (_, { username }) => [`deleted the contact ${quoted(username)}`],
@@ -52,6 +54,9 @@ const SENTENCES: Readonly<Record<string, ToParts>> = {
   "group.joined": say("joined a group"),
   "group.left": say("left a group"),
   "group.declined": say("declined the invitation to a group"),
+  "conversation.read": say("marked messages as read"),
+  "conversation.updated": say("changed the settings of a conversation"),
+  "member.added": (_, { user_id }) => ["added ", user(user_id), " to a group"],
   "member.invited": say("invited somebody to a group"),
   "member.withdrawn": say("withdrew an invitation to a group"),
   "member.removed": say("removed a member from a group"),
@@ -60,7 +65,14 @@ const SENTENCES: Readonly<Record<string, ToParts>> = {
       ? "made a member an admin of a group"
       : "took the role of admin from a member of a group",
   ],
-  "message.deleted": say("deleted a message of another user"),
+  "message.created": say("sent a message"),
+  "message.updated": say("edited a message"),
+  "message.deleted": ({ acted_by_id }) => [
+    acted_by_id === null ? "deleted a message of another user" : "deleted a message",
+  ],
+  "message.hidden": say("deleted a message for themselves"),
+  "reaction.created": say("reacted to a message"),
+  "reaction.deleted": say("removed a reaction from a message"),
   "webhook.created": (entry, details) => [
     "created the webhook to ",
     toHook(entry, details),
@@ -94,11 +106,12 @@ function toNobody(action: string): string {
   return "The command line";
 }
 
-/** Returns the sentence of an entry, such as "ann revoked the token “phone” of bob". */
+/** Returns the sentence of an entry, such as "ann revoked the token “phone” of bob" or "shop as ann added a contact". */
 export function toSentence(entry: AuditEntry): readonly Phrase[] {
   const actor: Phrase = entry.actor_id === null ? toNobody(entry.action) : user(entry.actor_id);
   const words = SENTENCES[entry.action]?.(entry, entry.details ?? {});
   return [
+    ...(entry.acted_by_id === null ? [] : [user(entry.acted_by_id), " as "]),
     actor,
     " ",
     ...(words ?? [`performed an action that this console does not know (${entry.action})`]),
@@ -161,7 +174,16 @@ export const ACTIONS: readonly {
       ["attachment.deleted", "Deleted"],
     ],
   },
-  { family: "message.", label: "Messages", actions: [["message.deleted", "Deleted for another user"]] },
+  {
+    family: "message.",
+    label: "Messages",
+    actions: [
+      ["message.created", "Sent as another user"],
+      ["message.updated", "Edited as another user"],
+      ["message.deleted", "Deleted for or as another user"],
+      ["message.hidden", "Deleted for themselves, as another user"],
+    ],
+  },
   {
     family: "contact.",
     label: "Contacts",
@@ -186,6 +208,7 @@ export const ACTIONS: readonly {
     family: "member.",
     label: "Members",
     actions: [
+      ["member.added", "Added"],
       ["member.invited", "Invited"],
       ["member.withdrawn", "Invitation withdrawn"],
       ["member.removed", "Removed"],

@@ -125,7 +125,12 @@ function ScopeChoice() {
       <legend>What it may do</legend>
       {SCOPES.map(([scope, text]) => (
         <label key={scope} class="check scope">
-          <input type="checkbox" name="scope" value={scope} defaultChecked={scope !== "admin"} />
+          <input
+            type="checkbox"
+            name="scope"
+            value={scope}
+            defaultChecked={scope !== "act_as" && scope !== "admin"}
+          />
           <span>
             <span>{text}</span> <code class="muted small">{scope}</code>
           </span>

@@ -10,6 +10,7 @@ export const SCOPES = [
   ["groups:read", "See groups, their members and invitations"],
   ["groups:write", "Create groups, invite, join and leave"],
   ["events:read", "Follow changes, and manage webhooks and push notifications"],
+  ["act_as", "Send requests as any user, for a back end"],
   ["admin", "Manage all users, tokens and webhooks, read the audit trail and the metrics"],
 ] as const;
 

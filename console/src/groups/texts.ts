@@ -29,10 +29,17 @@ export function toInviter({ invited_by: user }: Group): string {
 
 /** Returns the text of a system message. `meId`: the reader. */
 export function toSystemText({ type, sender, data }: Message, meId: string): string {
-  const { user, role, name } = (data ?? {}) as { user?: User | null; role?: string; name?: string };
+  const { user, users, role, name } = (data ?? {}) as {
+    user?: User | null;
+    users?: User[];
+    role?: string;
+    name?: string;
+  };
   const toSubject = (who: User | null | undefined) =>
     who ? (who.id === meId ? "You" : toUserName(who)) : "A deleted user";
   const by = toSubject(sender);
+  const toObject = (who: User) => (who.id === meId ? "you" : toUserName(who));
+  if (type === "joined" && users) return `${by} added ${users.map(toObject).join(", ") || "deleted users"}`;
   if (type === "joined") return `${by} joined`;
   if (type === "left") return `${by} left`;
   if (type === "renamed") return `${by} renamed the group to ${name}`;

@@ -158,6 +158,35 @@ export class Groups {
     if (seesAll && received.length < earlier.length) this.met.filtered++;
   }
 
+  /** An admin makes users members, who see what they would see by joining. Only earlier members get an event of each. */
+  add(admin: User, group: Group, users: readonly User[], at: number): void {
+    const { conversation } = group;
+    const earlier = conversation.messages.filter(isThere);
+    const since = conversation.messages.length;
+    const before = [...group.members.keys()];
+    for (const user of users) {
+      const member: Member = {
+        id: this.invitationsOf(user.name, group)[0]?.seat.id ?? "",
+        role: "member",
+        joinedAt: at,
+      };
+      group.invitations = group.invitations.filter(
+        ({ username }) => username.toLowerCase() !== user.name.toLowerCase(),
+      );
+      const seesAll = group.history === "all" && !conversation.left.has(user);
+      group.members.set(user, member);
+      this.model.sit(user, conversation, at, at).since = seesAll ? 0 : since;
+      const isHidden = ({ type, sender }: Message) =>
+        type === "text" && this.model.users.get(sender.name) === sender && user.blocks.has(sender.name);
+      if (seesAll) for (const message of earlier) if (!isHidden(message)) message.seenBy.add(user);
+      this.#publish("member.created", member, before);
+      this.#publish("group.created", group, [user]);
+    }
+    const said = { type: "joined", sender: admin, about: null, added: users, data: null } as const;
+    const message = this.#say(conversation, said, at);
+    for (const user of users) conversation.seats.get(user)!.read = message;
+  }
+
   #seat(user: User, group: Group, member: Member, since: number, at: number): void {
     const { conversation } = group;
     group.members.set(user, member);
@@ -171,7 +200,7 @@ export class Groups {
   /** Everybody sees a system message, regardless of blocks; it is unread for nobody. */
   #say(
     conversation: Conversation,
-    said: Pick<Message, "type" | "sender" | "about" | "data">,
+    said: Pick<Message, "type" | "sender" | "about" | "added" | "data">,
     at: number,
   ): Message {
     const seenBy = new Set(conversation.seats.keys());

@@ -7,7 +7,7 @@ import { oneOf, type Page, type Shown, UNKNOWN, type World } from "./sharing-wor
 const MAX_GROUPS = 3;
 
 /** Returns a name to invite, in one case of nobody. */
-function nameOf({ names }: World, number: number): string {
+export function nameOf({ names }: World, number: number): string {
   const name = [...names, `nobody of ${names[0]}`][number % (names.length + 1)]!;
   return number % 4 === 0 ? name.toUpperCase() : name;
 }
@@ -44,7 +44,7 @@ export async function createGroup(world: World, user: User, spare: number): Prom
 }
 
 /** Records the ids that the server assigned, and the events that were published. */
-async function settle(world: World, group: Group): Promise<void> {
+export async function settle(world: World, group: Group): Promise<void> {
   await enterMessages(world, group);
   enterEvents(world);
 }
@@ -87,7 +87,7 @@ async function isAdmin(
   return false;
 }
 
-const pathOf = (group: Group | undefined) => `/v1/groups/${group?.id ?? `grp_${UNKNOWN}`}`;
+export const pathOf = (group: Group | undefined) => `/v1/groups/${group?.id ?? `grp_${UNKNOWN}`}`;
 
 export async function inviteMember(
   world: World,
@@ -298,14 +298,16 @@ async function walk(
   }
 }
 
+function toUser({ id, name }: User): Shown {
+  return { id, username: name, display_name: null, avatar_url: null };
+}
+
 /** Returns the data shown with a message. For a system message this includes its subject. */
-export function systemData({ model }: World, { type, about, data }: Message): object | null {
+export function systemData({ model }: World, { type, about, added, data }: Message): object | null {
   if (type === "text") return data;
+  if (added) return { users: added.filter((each) => model.users.get(each.name) === each).map(toUser) };
   const user = about && {
-    user:
-      model.users.get(about.name) === about
-        ? { id: about.id, username: about.name, display_name: null, avatar_url: null }
-        : null,
+    user: model.users.get(about.name) === about ? toUser(about) : null,
   };
   return user || data ? { ...user, ...data } : null;
 }

@@ -3,35 +3,51 @@ import assert from "node:assert/strict";
 import type { Contact, User } from "./sharing-types.ts";
 import { type Page, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
 
-const PHONE = "+1 555";
+export const PHONE = "+1 555";
 
 export async function createContact(world: World, user: User, name: string, spare: number): Promise<void> {
   const { model } = world;
   const username = spare % 2 ? name : name.toUpperCase();
   const blocked = spare % 5 === 0;
   const fields = { username, phone_number: PHONE, ...(spare % 3 || blocked ? { blocked } : {}) };
-  const made = model.addContact(user, username, blocked, world.clock.now);
+  const made = model.addContact(user, username, blocked, world.clock.now, PHONE);
   if (!made) {
     const problem = await world.refused(user, "POST", "/v1/contacts", 409, "contact_exists", fields);
     assert.equal(problem.existing_id, user.contacts.get(name)!.id);
     return;
   }
   const answer = (await world.ask(user, "POST", "/v1/contacts", 201, fields)) as Shown;
-  made.id = answer.id as string;
-  user.events.push(`contact.created ${made.id}`);
-  // A conversation new to the model must be new on the server.
-  const known = model.conversations.some(({ id }) => id === answer.conversation_id);
-  assert.equal(known, made.conversation.id !== "", "a conversation of its own, or the peer's");
-  made.conversation.id ||= answer.conversation_id as string;
+  enterContact(world, made, answer);
+  await enterContacts(world);
   checkContact(world, made, answer);
 }
 
-function checkContact({ model }: World, contact: Contact, shown: Shown): void {
+/** Records the id of a new contact. */
+export function enterContact({ model }: World, contact: Contact, answer: Shown): void {
+  contact.id = answer.id as string;
+  contact.owner.events.push(`contact.created ${contact.id}`);
+  // A conversation new to the model must be new on the server.
+  const known = model.conversations.some(({ id }) => id === answer.conversation_id);
+  assert.equal(known, contact.conversation.id !== "", "a conversation of its own, or the peer's");
+  contact.conversation.id ||= answer.conversation_id as string;
+}
+
+/** Records the ids of contacts that users have because others have added them. */
+export async function enterContacts(world: World): Promise<void> {
+  for (const contact of world.model.contacts) {
+    if (contact.id !== "") continue;
+    const { data } = (await world.ask(contact.owner, "GET", "/v1/contacts?limit=100", 200)) as Page;
+    enterContact(world, contact, data.find(({ username }) => username === contact.username)!);
+    world.count("addedBack");
+  }
+}
+
+export function checkContact({ model }: World, contact: Contact, shown: Shown): void {
   const { last_active_at: seen, ...rest } = shown;
   assert.deepEqual(rest, {
     id: contact.id,
     username: contact.username,
-    phone_number: PHONE,
+    phone_number: contact.phone,
     avatar_url: null,
     display_name: contact.displayName,
     conversation_id: contact.conversation.id,

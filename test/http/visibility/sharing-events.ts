@@ -115,10 +115,10 @@ function checkRebuilt(world: World, user: User): void {
   checkRebuiltGroups(world, user);
 }
 
-/** Removes the user that a system message names: no event reports that a user was erased. */
+/** Removes the users that a system message names: no event reports that a user was erased. */
 function withoutUser({ type, data }: Shown): unknown {
   if (type === "text" || data === null) return data;
-  const { user: _, ...facts } = data as Shown;
+  const { user: _, users: __, ...facts } = data as Shown;
   return Object.keys(facts).length === 0 ? null : facts;
 }
 

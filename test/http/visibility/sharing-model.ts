@@ -43,10 +43,10 @@ export class Model {
   /** When the last user of a name was erased, in milliseconds. */
   readonly #erased = new Map<string, number>();
 
-  makeUser(name: string, at: number): User {
+  makeUser(name: string, at: number, acceptsEveryone = false): User {
     const notes = this.newConversation();
     const user: User = {
-      ...{ id: "", name, tokens: [], notes },
+      ...{ id: "", name, tokens: [], notes, acceptsEveryone },
       ...{ contacts: new Map(), blocks: new Map(), blockChanges: 0, seenAt: [], events: [] },
     };
     this.sit(user, notes, at, at);
@@ -66,17 +66,25 @@ export class Model {
   }
 
   /** Returns undefined if the user already has a contact of that name. An existing conversation has its id. */
-  addContact(user: User, username: string, blocked: boolean, at: number): Contact | undefined {
+  addContact(user: User, username: string, blocked: boolean, at: number, phone: string): Contact | undefined {
     const key = username.toLowerCase();
     if (user.contacts.has(key)) return undefined;
     const conversation = this.contactOfPeer(user, key)?.conversation ?? this.newConversation();
     if (!blocked) this.unblock(user, key);
     this.#join(user, conversation, blocked, at);
     if (blocked) this.block(user, key, at);
-    const contact = { id: "", owner: user, username, displayName: null, conversation, createdAt: at };
+    const contact = { id: "", owner: user, username, phone, displayName: null, conversation, createdAt: at };
     user.contacts.set(key, contact);
     this.contacts.push(contact);
+    const other = this.users.get(key);
+    if (other?.acceptsEveryone) this.addBack(other, user, at);
     return contact;
+  }
+
+  /** Gives the other user this one as a contact, unless they are the same or have it. A block stays. */
+  addBack(other: User, user: User, at: number): void {
+    if (other === user || other.contacts.has(user.name)) return;
+    this.addContact(other, user.name, other.blocks.has(user.name), at, "");
   }
 
   block(user: User, name: string, at: number): void {

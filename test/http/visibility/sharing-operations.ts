@@ -14,6 +14,7 @@ import {
   readGroup,
   updateGroup,
 } from "./group-operations.ts";
+import { addMembers, connect } from "./sharing-acting.ts";
 import { changeBlocks, changeContact, checkContacts, createContact } from "./sharing-contacts.ts";
 import { checkEvents } from "./sharing-events.ts";
 import {
@@ -83,6 +84,8 @@ export const WEIGHTS = {
   readGroup: 0,
   listGroups: 0,
   listMembers: 0,
+  connect: 0,
+  addMembers: 0,
 };
 type Kind = keyof typeof WEIGHTS;
 
@@ -156,6 +159,7 @@ async function eraseUser(world: World, user: User): Promise<void> {
 /** Who can do an operation in a group. */
 const ABLE: Partial<Record<Kind, View>> = {
   ...{ joinGroup: "invited", inviteMember: "admin", setRole: "admin", removeMember: "admin" },
+  addMembers: "admin",
 };
 
 /** Actions open to everybody who sees a message. */
@@ -194,6 +198,7 @@ function performAs(world: World, user: User, kind: Kind, target: number, spare: 
   const conversation = pick(own, model.conversations, target, spare);
   const name = otherName(world, user, kind, target);
   if (kind === "addContact") return createContact(world, user, name, spare);
+  if (kind === "connect") return connect(world, user, name, spare);
   if (kind === "listContacts") return checkContacts(world, user, [undefined, true, false][target % 3]);
   if (kind === "blockName" || kind === "unblockName") return changeBlocks(world, user, name, kind);
   if (kind === "send") return sendMessage(world, user, conversation, spare);
@@ -226,6 +231,7 @@ function performInGroup(
   const group = own.length > 0 && spare % 9 > 0 ? oneOf(own, target) : oneOf(model.groups, spare);
   if (kind === "createGroup") return createGroup(world, user, spare);
   if (kind === "inviteMember") return inviteMember(world, user, group, spare);
+  if (kind === "addMembers") return addMembers(world, user, group, spare);
   if (kind === "joinGroup") return joinWithBlock(world, user, group, spare);
   if (kind === "leaveGroup") return leaveGroup(world, user, group);
   if (kind === "updateGroup") return updateGroup(world, user, group, spare);

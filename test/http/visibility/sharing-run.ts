@@ -5,8 +5,12 @@ import { randomInt } from "node:crypto";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { startOn, type TestApp, testConfig } from "../../support/app.ts";
+import { DEFAULT_SCOPES } from "../../../src/core/people/tokens.ts";
+import { deleteUser } from "../../../src/core/people/users.ts";
+import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
+import { startOn, type TestApp, type TestUser, testConfig } from "../../support/app.ts";
 import { testDatabase } from "../../support/engines/postgres.ts";
+import { eventually } from "../../support/files-on-disk.ts";
 import { isLong, scaled } from "../../support/scale.ts";
 import { checkPresence } from "./sharing-contacts.ts";
 import { checkEach, checkLists, type Operation, perform } from "./sharing-operations.ts";
@@ -34,6 +38,8 @@ export interface Worlds {
   length: number;
   /** Concurrent worlds at most. */
   count: number;
+  /** Whether a back end acts for the users. */
+  hasBackEnd?: true;
   /** Compare everybody's lists after this many operations; in between, only what the operations return. */
   checkEvery: number;
 }
@@ -48,12 +54,13 @@ export async function runWorlds(t: TestContext, engine: string, kind: Worlds): P
   let sequences = 0;
   const met: Met = {};
   let failing = false;
+  const backEnd = kind.hasBackEnd && (await server.user({ scopes: [...DEFAULT_SCOPES, "act_as"] }));
   const plan = fc.array(kind.operations, { maxLength: kind.length, size: "max" });
   const plans = fc.array(plan, { maxLength: kind.count, size: "max" });
   const property = fc.asyncProperty(plans, async (each) => {
     if (done >= WANTED && !failing) return;
     try {
-      for (const found of await run(server, clock, kind, each)) count(met, found);
+      for (const found of await run(server, clock, kind, each, backEnd)) count(met, found);
       done += each.flat().length;
       sequences += each.length;
     } catch (error) {
@@ -67,6 +74,8 @@ export async function runWorlds(t: TestContext, engine: string, kind: Worlds): P
     interruptAfterTimeLimit: SHRINK_MS,
   });
   assert.ok(done >= WANTED, `${done} operations are too few`);
+  if (backEnd) await deleteUser(server.app.core, null, backEnd.id);
+  assert.ok(await eventually(async () => !(await hasRemains(server.app.core.db))));
   assert.deepEqual(await leftOver(server), []);
   t.diagnostic(`${done} operations in ${sequences} sequences: ${JSON.stringify(met)}`);
   // With few operations, some cases may never occur.
@@ -91,8 +100,9 @@ async function run(
   clock: Clock,
   { names, checkEvery }: Worlds,
   each: Operation[][],
+  backEnd: TestUser | undefined,
 ): Promise<Met[]> {
-  const worlds = each.map((plan) => ({ plan, world: new World(server, clock, names) }));
+  const worlds = each.map((plan) => ({ plan, world: new World(server, clock, names, backEnd) }));
   const models = worlds.map(({ world }) => world.model);
   const tick = async (step: (world: World, plan: Operation[]) => Promise<unknown> | undefined) => {
     clock.now += STEP_MS;
@@ -124,7 +134,11 @@ async function run(
   });
   await checkRows(server, models);
   const isGrouped = models.some(({ groups }) => groups.length > 0);
-  return worlds.map(({ world }) => ({ ...world.model.met, ...(isGrouped ? world.groups.met : {}) }));
+  return worlds.map(({ world }) => ({
+    ...world.model.met,
+    ...(isGrouped ? world.groups.met : {}),
+    ...world.acted,
+  }));
 }
 
 function count(sums: Met, met: Met): void {

@@ -36,6 +36,7 @@ export interface Contact {
   owner: User;
   /** As typed. */
   username: string;
+  phone: string;
   displayName: string | null;
   conversation: Conversation;
   /** Milliseconds. */
@@ -48,6 +49,8 @@ export interface User {
   /** Of two devices, used in turn. */
   tokens: string[];
   notes: Conversation;
+  /** Has everybody back who adds this user. */
+  acceptsEveryone: boolean;
   /** By the form in which names are compared. */
   contacts: Map<string, Contact>;
   /** Blocked names in the same form, and since when, in milliseconds. */
@@ -75,6 +78,8 @@ export interface Message extends Omit<Content, "files"> {
   type: "text" | "joined" | "left" | "removed" | "renamed" | "role";
   /** The subject of a system message. */
   about: User | null;
+  /** The users whom the sender of a system message has added to the group. */
+  added?: readonly User[];
   sender: User;
   conversation: Conversation;
   createdAt: number;

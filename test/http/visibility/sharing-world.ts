@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createToken } from "../../../src/core/people/tokens.ts";
 import { createUser, deleteUser } from "../../../src/core/people/users.ts";
 import { sql } from "../../../src/db/sql.ts";
-import type { TestApp } from "../../support/app.ts";
+import type { TestApp, TestUser } from "../../support/app.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { Groups } from "./group-model.ts";
 import { Model } from "./sharing-model.ts";
@@ -44,12 +44,19 @@ export class World {
   readonly keyed = new Map<Message, { key: string; fields: object | FormData }>();
   /** The last event that each user got. */
   readonly lastEvents = new Map<User, string>();
+  /** A user whose token has the scope `act_as`. */
+  readonly backEnd: TestUser | undefined;
+  /** How often the back end did what others cannot. */
+  readonly acted: Record<string, number> = {};
+  #asked = 0;
   /** The state of each user's client, built from events. */
   readonly rebuilt = new Map<User, Rebuilt>();
   readonly names: string[];
 
-  constructor(server: TestApp, clock: Clock, names: readonly string[]) {
+  /** With a back end, it sends every third request as the user, and users named bot accept everyone. */
+  constructor(server: TestApp, clock: Clock, names: readonly string[], backEnd?: TestUser) {
     const number = ++worlds;
+    this.backEnd = backEnd;
     this.server = server;
     this.clock = clock;
     this.names = names.map((name) => `${name}${number}`);
@@ -66,8 +73,9 @@ export class World {
 
   async make(name: string): Promise<void> {
     const { core } = this.server.app;
-    const user = this.model.makeUser(name, this.clock.now);
-    user.id = (await createUser(core, null, { username: name })).id;
+    const accepts_everyone = this.backEnd !== undefined && name.startsWith("bot");
+    const user = this.model.makeUser(name, this.clock.now, accepts_everyone);
+    user.id = (await createUser(core, null, { username: name, accepts_everyone })).id;
     for (let i = 0; i < 2; i++) user.tokens.push((await createToken(core, null, user.id, {})).token);
     const me = (await this.ask(user, "GET", "/v1/me", 200)) as { conversation_id: string };
     user.notes.id = me.conversation_id;
@@ -105,14 +113,33 @@ export class World {
     body?: object,
     more: Record<string, string> = {},
   ): Promise<unknown> {
-    const token = user.tokens[user.seenAt.push(this.clock.now) % 2];
-    const headers: Record<string, string> = { authorization: `Bearer ${token}`, ...more };
+    const headers: Record<string, string> = { ...this.#credentials(user), ...more };
     if (body && !(body instanceof FormData)) headers["content-type"] = "application/json";
     const sent = body instanceof FormData ? body : body && JSON.stringify(body);
     const answer = await fetch(this.server.url + path, { method, headers, body: sent ?? null });
     const text = await answer.text();
     assert.equal(answer.status, status, `${method} ${path} of ${user.name}: ${text}`);
     return text === "" ? undefined : JSON.parse(text);
+  }
+
+  /** Sends a request of the back end as a user. */
+  async act(user: User, method: string, path: string, status: number, body: object): Promise<Shown> {
+    this.#asked = 0;
+    return (await this.ask(user, method, path, status, body)) as Shown;
+  }
+
+  count(what: string): void {
+    this.acted[what] = (this.acted[what] ?? 0) + 1;
+  }
+
+  /** What the back end does as a user is no activity of that user. */
+  #credentials(user: User): Record<string, string> {
+    const { model, backEnd } = this;
+    if (backEnd && this.#asked++ % 3 === 0 && model.users.get(user.name) === user) {
+      const name = this.#asked % 2 ? user.id : `username:${user.name.toUpperCase()}`;
+      return { ...backEnd.headers, "parley-act-as": name };
+    }
+    return { authorization: `Bearer ${user.tokens[user.seenAt.push(this.clock.now) % 2]}` };
   }
 
   async refused(user: User, method: string, path: string, status: number, code: string, body?: object) {

@@ -1,4 +1,5 @@
 import { access } from "./access.ts";
+import { acting } from "./acting.ts";
 import { archives } from "./archives.ts";
 import { conversations } from "./conversations.ts";
 import { erasing } from "./erasing.ts";
@@ -21,6 +22,7 @@ import { visibility } from "./visibility.ts";
 
 export const mutants: readonly Mutant[] = [
   ...access,
+  ...acting,
   ...archives,
   ...conversations,
   ...erasing,

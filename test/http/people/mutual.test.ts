@@ -219,7 +219,7 @@ for (const engine of ENGINES)
     );
     await say(server, carol, contact.conversation_id as string, "hi");
     assert.deepEqual(await messagesOf(server, asBot, contact.conversation_id), []);
-    // Others are not added back.
+    // Others are not added back, until they accept everyone.
     const dave = await person(server, `dave${++count}`);
     const plain = await read<Json>(
       send(server, carol, "POST", "/v1/contacts", { username: dave.name, phone_number: "000" }),
@@ -227,6 +227,13 @@ for (const engine of ENGINES)
     );
     await say(server, carol, plain.conversation_id as string, "hi");
     assert.deepEqual(await contactsOf(server, dave), []);
+    const changed = await asker(server, shop)("PUT", `/v1/users/${dave.id}`, { accepts_everyone: true });
+    assert.deepEqual([changed.status, changed.body.accepts_everyone], [200, true]);
+    await read(send(server, ann, "POST", "/v1/contacts", { username: dave.name, phone_number: "000" }), 201);
+    assert.deepEqual(
+      (await contactsOf(server, dave)).map(({ username }) => username),
+      [ann.name],
+    );
   });
 
 test("a bot is added back beyond the limit of contacts, and never has a badge", async (t) => {
@@ -260,9 +267,10 @@ test("message_limit of a user replaces that of the server", async (t) => {
   ] as const) {
     const username = `limited${++count}`;
     const { id } = await read<{ id: string }>(
-      send(server, shop, "POST", "/v1/users", { username, message_limit: limit }),
+      send(server, shop, "POST", "/v1/users", { username, message_limit: limit === 0 ? 1 : limit }),
       201,
     );
+    if (limit === 0) await read(send(server, shop, "PUT", `/v1/users/${id}`, { message_limit: limit }), 200);
     const who = acting(shop, { id, token: "", headers: { authorization: "" } });
     const me = await asker(server, who)("GET", "/v1/me");
     assert.equal((me.body.limits as Json).message_limit, shown);

@@ -1,5 +1,5 @@
 import { ParleyError } from "../../errors.ts";
-import { type IdKind, idPattern } from "../../util/ids.ts";
+import { type IdKind, idPattern, isId } from "../../util/ids.ts";
 import { isStorable, parseStrictly } from "../../util/json.ts";
 import {
   cleanFilename,
@@ -28,6 +28,8 @@ export interface Field<T, Required extends boolean = boolean> {
   schema: JsonSchema;
   /** Returns the parsed value; undefined if it is invalid. */
   parse(value: unknown): T | undefined;
+  /** Returns a sentence about a common mistake, for an invalid value that has it. */
+  explain?(value: unknown): string | undefined;
   /** Converts the text of a form or a query to the JSON value, for `parse`. Without it the text is the value. */
   fromText?(text: string): unknown;
   /** Set if the field is an array in JSON. In a form it may be repeated, and `parse` also gets an array. */
@@ -82,7 +84,9 @@ function isAbsentIfNull(field: Field<unknown> | undefined): boolean {
 export function readField<T>(name: string, field: Field<T>, value: unknown): T {
   const parsed = field.parse(value);
   if (parsed === undefined) {
-    throw new ParleyError("invalid_parameter", `${name} must be ${field.accepts}.`, { param: name });
+    const mistake = field.explain?.(value);
+    const detail = `${name} must be ${field.accepts}.${mistake === undefined ? "" : ` ${mistake}`}`;
+    throw new ParleyError("invalid_parameter", detail, { param: name });
   }
   return parsed;
 }
@@ -163,16 +167,37 @@ export const groupName: Field<string, true> = {
   },
 };
 
+/** Explains what was probably meant by a text that is no username. */
+function explainUsername(value: unknown): string | undefined {
+  const name = username.parse(value);
+  if (name === undefined) return undefined;
+  if (isId("usr", name)) return `${name} is the id of a user: send the username, such as "ada".`;
+  return usernameKey(name).startsWith("@") ? `Leave out the "@" of ${JSON.stringify(name)}.` : undefined;
+}
+
+/** Refuses what people send by mistake for a username. */
+function refuseMistakes(field: Field<string, true>): Field<string, true> {
+  return {
+    ...field,
+    accepts: `${field.accepts}, without "@" at the start, and not the id of a user (usr_…)`,
+    parse: (value) => (explainUsername(value) === undefined ? field.parse(value) : undefined),
+    explain: explainUsername,
+  };
+}
+
 /** The username of something new. Existing usernames may have any form, and are looked up with `username`. */
-export const newUsername: Field<string, true> = {
+export const newUsername = refuseMistakes({
   ...groupName,
-  accepts: `${groupName.accepts}, and not "." or ".."`,
+  accepts: `${groupName.accepts}, not "." or ".."`,
   parse(value) {
     const name = groupName.parse(value);
     // Clients remove `.` and `..` from a path, such as that of a block.
     return name !== undefined && !/^\.{1,2}$/.test(usernameKey(name)) ? name : undefined;
   },
-};
+});
+
+/** The username of a new block. Existing users may have any name, but "@" and an id would block nobody without a notice. */
+export const blockedUsername = refuseMistakes(username);
 
 export const phoneNumber: Field<string, true> = {
   ...textField(

@@ -45,4 +45,6 @@ export const usernames: Field<readonly string[], true> = {
     }
     return [...names.values()];
   },
+  explain: (value) =>
+    Array.isArray(value) ? value.map((each) => newUsername.explain?.(each)).find(Boolean) : undefined,
 };

@@ -98,6 +98,11 @@ test("inviting answers alike for contacts, strangers, unknown names and repeats"
   for (const username of ["", " a", "a\u0007", "\u200b", "x".repeat(129), 5])
     faulty(await call("POST", `${PATH}/${id}/members`, json({ username })), "username");
   faulty(await call("POST", `${PATH}/${id}/members`, json({})), "username");
+  for (const wrong of [other.id, `@${other.username}`]) {
+    faulty(await invite(id, wrong), "username");
+    const { detail } = faulty(await call("POST", PATH, json({ name: "x", members: [wrong] })), "members");
+    assert.match(detail, /is the id of a user: send the username|Leave out the "@"/);
+  }
   faulty(await call("POST", `${PATH}/${id}/members`, json({ username: "a", role: "admin" })), "role");
   const [last] = await listMembers(id);
   const row = `${PATH}/${id}/members/${last!.id}`;

@@ -63,6 +63,13 @@ test("anybody can be blocked and unblocked, repeatedly and in any case", async (
   }
 });
 
+test("a block of an id or of a name with @ is refused, and an old one can be removed", async () => {
+  const { id } = await me();
+  assert.match(faulty(await call("PUT", pathOf(id)), "username").detail, /is the id of a user/);
+  assert.match(faulty(await call("PUT", pathOf("@ada")), "username").detail, /Leave out the "@"/);
+  for (const name of [id, "@ada"]) await change("DELETE", name);
+});
+
 test("blocks of the same name by two users are independent", { skip }, async () => {
   const name = fresh("blocked twice");
   await newContact({ username: name }, second());

@@ -30,7 +30,8 @@ const has = (value: string, least: number, most: number) => {
 
 const groupName: Rule = (value) =>
   has(value, 1, 128) && value === value.trim() && isVisible(value) ? value : undefined;
-const username: Rule = (value) => (/^\.{1,2}$/.test(value.normalize("NFKC")) ? undefined : groupName(value));
+const username: Rule = (value) =>
+  /^(?:\.{1,2}$|@)/.test(value.normalize("NFKC")) ? undefined : groupName(value);
 const phone: Rule = (value) =>
   has(value, 3, 64) && value.normalize("NFKC").replace(/\P{Nd}/gu, "").length >= 3 ? value : undefined;
 const name: Rule = (value) => (has(value, 0, 128) ? value || null : undefined);

@@ -110,6 +110,8 @@ scenarios(open, office, [
   ...["POST /v1/users", "POST /v1/contacts"].flatMap((line) =>
     refusals(
       line,
+    [{ username: "@ada" }, "username", /Leave out the "@"/],
+    [{ username: NOBODY }, "username", /is the id of a user/],
       400,
       "invalid_parameter",
       INVISIBLE.map((username) => [
@@ -121,10 +123,10 @@ scenarios(open, office, [
   ),
 ]);
 
-test("an existing user with an invisible name is found by it", async () => {
+test("an existing user with a name that is refused today is found by it", async () => {
   const server = await open();
   const ask = asker(server, await server.user({ scopes: SCOPES }));
-  for (const username of INVISIBLE) {
+  for (const username of [...INVISIBLE, "@old", NOBODY]) {
     const { id } = await createUser(server.app.core, null, { username });
     const query = `username=${encodeURIComponent(username)}`;
     assertHas((await ask("GET", `/v1/users?${query}`)).body, { data: [{ id }] });

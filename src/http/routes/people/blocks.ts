@@ -1,10 +1,8 @@
 import { blockResource, listBlocks, setBlock } from "../../../core/people/blocks.ts";
-import { username } from "../../../core/resource/fields.ts";
+import { blockedUsername, username } from "../../../core/resource/fields.ts";
 import { namePageFields } from "../../../core/resource/page.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
-
-const nameInPath = { name: "username", field: username };
 
 export const blockOperations: readonly Operation[] = [
   operation({
@@ -21,7 +19,7 @@ export const blockOperations: readonly Operation[] = [
     name: "blockUsername",
     method: "PUT",
     path: "/v1/blocks/:username",
-    pathField: nameInPath,
+    pathField: { name: "username", field: blockedUsername },
     scope: "contacts:write",
     summary: "Block a username: the caller receives nothing from its user",
     answer: { status: 204 },
@@ -32,7 +30,7 @@ export const blockOperations: readonly Operation[] = [
     name: "unblockUsername",
     method: "DELETE",
     path: "/v1/blocks/:username",
-    pathField: nameInPath,
+    pathField: { name: "username", field: username },
     scope: "contacts:write",
     summary: "Unblock a username",
     answer: { status: 204 },

@@ -19,6 +19,7 @@ import { proveScanner, Scanner } from "./core/node/scanner.ts";
 import { Seal } from "./core/node/seal.ts";
 import { Typists } from "./core/node/typists.ts";
 import { renewContactKeys } from "./core/upkeep/contact-keys.ts";
+import { fillFoldedKeys } from "./core/upkeep/folded-keys.ts";
 import { refuseHalfMove } from "./core/upkeep/move.ts";
 import { createDataAccess } from "./data-access.ts";
 import type { Callbacks, Database } from "./db/database.ts";
@@ -101,6 +102,7 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
   await refuseHalfMove(db);
   if (!(await followsRule(db))) await db.write("rebuildIndex", undefined);
   await renewContactKeys(db);
+  await fillFoldedKeys(db);
   const data = createDataAccess(config, db, parts, () => wakeups.emit("eraser"));
   const app = await buildApp(config, { data, parts, log, fuse, folder, wakeups });
   // From here on the app releases it.

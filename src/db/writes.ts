@@ -17,6 +17,7 @@ import { activityWrites } from "./queries/people/activity.ts";
 import { blockWrites } from "./queries/people/blocks.ts";
 import { contactKeyWrites } from "./queries/people/contact-keys.ts";
 import { contactWrites } from "./queries/people/contacts.ts";
+import { foldedKeyWrites } from "./queries/people/folded-keys.ts";
 import { identityWrites } from "./queries/people/identities.ts";
 import { profileWrites } from "./queries/people/profiles.ts";
 import { tokenWrites } from "./queries/people/tokens.ts";
@@ -61,6 +62,7 @@ const single = {
   ...activityWrites,
   ...blockWrites,
   ...contactKeyWrites,
+  ...foldedKeyWrites,
   ...contactWrites,
   ...identityWrites,
   ...tokenWrites,

@@ -9,6 +9,19 @@ export function usernameKey(username: string): string {
   return username.normalize("NFKC").toLowerCase().normalize("NFKC");
 }
 
+/** Everything but the dotless i, which case folding keeps apart although its upper case is I. */
+const FOLDED = /[^\u0131]+/g;
+
+/**
+ * Returns the form in which the username of a new user differs from those of all others: `usernameKey` after full case
+ * folding (Unicode, section 3.13), which makes "straße" equal to "STRASSE" and "σ" to a final "ς".
+ */
+export function foldedKey(username: string): string {
+  if (ASCII.test(username)) return username.toLowerCase();
+  const fold = (part: string) => part.toLowerCase().toUpperCase().toLowerCase();
+  return username.normalize("NFKC").replace(FOLDED, fold).normalize("NFKC");
+}
+
 const BETWEEN_WORDS = /[\p{P}\p{Z}\p{C}]+/u;
 
 /**

@@ -13,6 +13,7 @@ import { outside } from "./outside.ts";
 import { previews } from "./previews.ts";
 import { push } from "./push.ts";
 import { reactions } from "./reactions.ts";
+import { reads } from "./reads.ts";
 import { requests } from "./requests.ts";
 import { search } from "./search.ts";
 import { typing } from "./typing.ts";
@@ -35,6 +36,7 @@ export const mutants: readonly Mutant[] = [
   ...previews,
   ...push,
   ...reactions,
+  ...reads,
   ...requests,
   ...search,
   ...typing,

@@ -56,6 +56,13 @@ scenarios(open, office, [
     body: { username: "STRAßE <number>" },
     answer: { code: "username_taken", param: "username", existing_id: "<older>" },
   }),
+  row("a username that differs from another only by case folding is 409", "POST /v1/users", 409, {
+    body: { username: "STRASSE <number>" },
+    answer: { code: "username_taken", param: "username", existing_id: "<older>" },
+  }),
+  row("names compare by lower case, without folding", "GET /v1/users?username=strasse%20<number>", 200, {
+    answer: { has_more: false, data: [] },
+  }),
   row("a user is found by username in any case", "GET /v1/users?username=B%20<number>", 200, {
     answer: { has_more: false, data: [{ id: "<newer>" }] },
   }),
@@ -103,6 +110,8 @@ scenarios(open, office, [
   ...refusals("POST /v1/users", 400, "missing_parameter", [[{}, "username"]]),
   ...refusals("POST /v1/users", 400, "invalid_parameter", [
     [{ username: " x" }, "username"],
+    [{ username: "@ada" }, "username", /Leave out the "@"/],
+    [{ username: NOBODY }, "username", /is the id of a user/],
     [{ username: "x", phone_number: "1" }, "phone_number"],
     [{ username: "x", display_name: 1 }, "display_name"],
     [{ username: "x", avatar_url: "javascript:1" }, "avatar_url"],
@@ -110,8 +119,6 @@ scenarios(open, office, [
   ...["POST /v1/users", "POST /v1/contacts"].flatMap((line) =>
     refusals(
       line,
-    [{ username: "@ada" }, "username", /Leave out the "@"/],
-    [{ username: NOBODY }, "username", /is the id of a user/],
       400,
       "invalid_parameter",
       INVISIBLE.map((username) => [

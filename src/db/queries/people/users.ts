@@ -1,4 +1,5 @@
 import { ParleyError } from "../../../errors.ts";
+import { foldedKey } from "../../../util/text.ts";
 import { type Page, pageClause } from "../../page.ts";
 import { EMPTY, list, padded, type Reader, type Statement, sql } from "../../sql.ts";
 import { all, batch, get, type Write } from "../../write.ts";
@@ -136,18 +137,20 @@ export interface Made {
 
 /** Throws `username_taken`. Inserts first, like `createContact`. */
 export function* createUser(input: CreateUser): Write<Made> {
+  const folded = foldedKey(input.username);
   const created = yield* get(
     sql`INSERT INTO users
-        (id, username, username_key, phone_number, display_name, avatar_url, data, kind, accepts_everyone,
+        (id, username, username_key, folded_key, phone_number, display_name, avatar_url, data, kind, accepts_everyone,
           message_limit, set_fields, conversation_id, created_at)
-      VALUES (${input.id}, ${input.username}, ${input.usernameKey}, ${input.phoneNumber}, ${input.displayName},
-        ${input.avatarUrl}, ${input.data}, ${input.kind}, ${input.acceptsEveryone ? 1 : 0}, ${input.messageLimit},
-        ${input.setFields}, ${input.conversationId}, ${input.createdAt})
-      ON CONFLICT (username_key) DO NOTHING RETURNING id`,
+      VALUES (${input.id}, ${input.username}, ${input.usernameKey}, ${folded}, ${input.phoneNumber},
+        ${input.displayName}, ${input.avatarUrl}, ${input.data}, ${input.kind}, ${input.acceptsEveryone ? 1 : 0},
+        ${input.messageLimit}, ${input.setFields}, ${input.conversationId}, ${input.createdAt})
+      ON CONFLICT DO NOTHING RETURNING id`,
   );
   if (!created) {
     const existing = yield* get<{ id: string }>(
-      sql`SELECT id FROM users WHERE username_key = ${input.usernameKey}`,
+      sql`SELECT id FROM users WHERE username_key = ${input.usernameKey}
+        UNION ALL SELECT id FROM users WHERE folded_key = ${folded} LIMIT 1`,
     );
     throw new ParleyError("username_taken", undefined, {
       param: "username",

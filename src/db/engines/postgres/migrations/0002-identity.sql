@@ -7,7 +7,9 @@ ALTER TABLE users
   ADD COLUMN data TEXT COLLATE "C",
   ADD COLUMN avatar_id TEXT COLLATE "C",
   ADD COLUMN set_fields TEXT COLLATE "C" NOT NULL DEFAULT '',
-  ADD COLUMN version BIGINT NOT NULL DEFAULT 1;
+  ADD COLUMN version BIGINT NOT NULL DEFAULT 1,
+  ADD COLUMN folded_key TEXT COLLATE "C";
+CREATE UNIQUE INDEX users_by_folded_key ON users (folded_key);
 
 -- Until now only admins have set profiles.
 UPDATE users SET set_fields = TRIM(CASE WHEN display_name IS NULL THEN '' ELSE 'display_name ' END

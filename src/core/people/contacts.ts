@@ -100,8 +100,9 @@ export const contactFilters = {
 
 /**
  * Creates a contact. With `mutual` the user of that name also gets the caller as a contact, which needs the scope `act_as`. Throws
- * `count_limit_reached`, `insufficient_scope`, `user_not_found` if it is mutual, and `contact_exists` if the caller has a contact with
- * that username; the error has its id if the caller may read contacts. A request with an Idempotency-Key is idempotent.
+ * `invalid_parameter` for the caller's own name, `count_limit_reached`, `insufficient_scope`, `user_not_found` if it is mutual, and
+ * `contact_exists` if the caller has a contact with that username; the error has its id if the caller may read contacts. A request
+ * with an Idempotency-Key is idempotent.
  */
 export async function createContact(
   core: DataAccess,

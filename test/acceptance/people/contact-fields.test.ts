@@ -8,6 +8,7 @@ import {
   form,
   fresh,
   json,
+  me,
   newContact,
   problem,
   type Reply,
@@ -69,10 +70,10 @@ const refused: [string, string, () => string][] = [
   ["username", "that begins with a space", () => ` ${fresh("x")}`],
   ["username", "that ends with a space", () => `${fresh("x")} `],
   ["username", "of a space alone", () => " "],
-  ["phone_number", "that is empty", () => ""],
   ["username", "with @ before it", () => `@${fresh("x")}`],
   ["username", "with a wide @ before it", () => `＠${fresh("x")}`],
   ["username", "that is the id of a user", () => "usr_01h455vb4pex5vsknk084sn02q"],
+  ["phone_number", "that is empty", () => ""],
   ["phone_number", "of two digits", () => "12"],
   ["phone_number", "with only two digits among signs", () => "+1 (2) ---"],
   ["phone_number", "of 65 characters", () => "1".repeat(65)],
@@ -96,6 +97,14 @@ for (const [field, what, value] of refused) {
     assert.notEqual(first, other);
   });
 }
+
+test("a contact of your own username is refused", async () => {
+  const { username } = await me();
+  for (const name of [username, username.toUpperCase()]) {
+    const { detail } = faulty(await create({ ...base(), username: name }, json), "username");
+    assert.match(detail, /your own/);
+  }
+});
 
 const ILL: [string, string][] = [
   ["NUL", "\0"],

@@ -10,6 +10,11 @@ export async function createContact(world: World, user: User, name: string, spar
   const username = spare % 2 ? name : name.toUpperCase();
   const blocked = spare % 5 === 0;
   const fields = { username, phone_number: PHONE, ...(spare % 3 || blocked ? { blocked } : {}) };
+  if (name === user.name) {
+    const problem = await world.refused(user, "POST", "/v1/contacts", 400, "invalid_parameter", fields);
+    assert.equal(problem.param, "username");
+    return;
+  }
   const made = model.addContact(user, username, blocked, world.clock.now, PHONE);
   if (!made) {
     const problem = await world.refused(user, "POST", "/v1/contacts", 409, "contact_exists", fields);

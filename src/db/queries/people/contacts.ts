@@ -2,7 +2,7 @@ import { ParleyError } from "../../../errors.ts";
 import { toSeconds } from "../../../util/clock.ts";
 import { laterId } from "../../../util/ids.ts";
 import { JsonObject } from "../../../util/json-object.ts";
-import { phoneDigits, searchKey } from "../../../util/text.ts";
+import { phoneDigits, searchKey, usernameKey as toUsernameKey } from "../../../util/text.ts";
 import { type QuickReader, type Statement, sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
 import { batch, get, run, type Write, write } from "../../write.ts";
@@ -84,7 +84,8 @@ export interface CreatedContact {
 }
 
 /**
- * Creates a contact. Throws `contact_exists` if the owner has one with that username. It inserts first, and reads only if
+ * Creates a contact. Throws `contact_exists` if the owner has one with that username, and `invalid_parameter` if the name is the
+ * owner's. It inserts first, and reads only if
  * nothing was inserted, so that creates do not conflict on PostgreSQL by reading the same page.
  */
 const createContact = write(
@@ -110,7 +111,7 @@ const createContact = write(
           (owner_id, id, username_key, phone_digits, search_key, conversation_id, version, body, peer_id, blocked_at)
         SELECT ${ownerId}, ${id}, ${usernameKey}, ${phoneDigits}, ${searchKey}, ${conversationId}, 1, ${body},
           ${findPeerId(usernameKey, ownerId)}, CAST(${input.blocked ? createdAt : null} AS BIGINT)
-        WHERE EXISTS (SELECT 1 FROM users WHERE id = ${ownerId})
+        WHERE EXISTS (SELECT 1 FROM users WHERE id = ${ownerId} AND username_key <> ${usernameKey})
         ON CONFLICT (owner_id, username_key) DO NOTHING RETURNING peer_id,
           (SELECT COUNT(*) FROM blocks b WHERE b.owner_id = ${ownerId} AND b.username_key = ${usernameKey})
             AS is_blocked,
@@ -119,9 +120,9 @@ const createContact = write(
             WHERE u.username_key = ${usernameKey} AND u.accepts_everyone = 1 AND u.id <> ${ownerId}) AS accepting_id`,
     );
     if (!row) {
-      yield* getUser(ownerId);
+      const owner = yield* getUser(ownerId);
       yield* refuseExisting(ownerId, usernameKey);
-      throw new ParleyError("unavailable");
+      throw toUsernameKey(owner.username) === usernameKey ? ownName() : new ParleyError("unavailable");
     }
     // A contact that joins a peer is published with its conversation.
     const alone = [
@@ -237,6 +238,12 @@ const createMutualContact = write(
 
 function contactBy(ownerId: string, usernameKey: string): Statement<{ id: string }> {
   return sql`SELECT id FROM contacts WHERE owner_id = ${ownerId} AND username_key = ${usernameKey}`;
+}
+
+function ownName(): ParleyError {
+  const detail =
+    "username is your own. Send notes to yourself to the conversation_id of GET /v1/me; it needs no contact.";
+  return new ParleyError("invalid_parameter", detail, { param: "username" });
 }
 
 function* refuseExisting(ownerId: string, usernameKey: string): Write<void> {

@@ -26,7 +26,7 @@ const toStatement = (rows: string): Statement<{ n: number }> =>
     found AS MATERIALIZED (
       SELECT input.* FROM input CROSS JOIN users u
         LEFT JOIN users them ON them.username_key = input.username_key AND them.id <> u.id
-      WHERE u.id = input.owner_id AND ${none(contactOf(sql`input.owner_id`, sql`input.username_key`))}
+      WHERE u.id = input.owner_id AND u.username_key <> input.username_key AND ${none(contactOf(sql`input.owner_id`, sql`input.username_key`))}
         AND ${none(sql`SELECT b.owner_id FROM blocks b
           WHERE b.owner_id = input.owner_id AND b.username_key = input.username_key`)}
         AND (them.id IS NULL OR (them.accepts_everyone = 0 AND ${none(contactOf(sql`them.id`, sql`u.username_key`))}

@@ -11,6 +11,8 @@ import type {
   MessageQuery,
   MessageSearch,
   NewMessage,
+  Reader,
+  ReaderQuery,
 } from "./types.ts";
 import { sendFiles, type UploadProgress } from "./upload.ts";
 
@@ -90,6 +92,11 @@ export class Messages {
   /** Reacts with an emoji: any one visible character. The same reaction again changes nothing. */
   addReaction(id: string, emoji: string, options: CallOptions = {}): Promise<void> {
     return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id, "reactions", emoji] });
+  }
+
+  /** Lists the users who have read the message, without its sender. */
+  listReaders(id: string, query: ReaderQuery = {}, options: CallOptions = {}): List<Reader> {
+    return new List(this.#transport, [...PATH, id, "readers"], query, options);
   }
 
   /** Removes a reaction of the caller, if it is there. */

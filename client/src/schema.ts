@@ -143,6 +143,19 @@ export interface components {
       has_more: boolean;
       data: (components["schemas"]["Message"])[];
     };
+    Reader: {
+      id: string;
+      username: string;
+      display_name: string | null;
+      avatar_url: string | null;
+      kind: "person" | "bot";
+    };
+    /** Items, newest first. */
+    ReaderPage: {
+      /** Whether more items follow. */
+      has_more: boolean;
+      data: (components["schemas"]["Reader"])[];
+    };
     Group: {
       id: string;
       name: string;
@@ -187,6 +200,8 @@ export interface components {
       role: "admin" | "member" | "invited";
       /** When the member joined, or was invited. */
       created_at: number;
+      /** The message up to which the member has read, as far as you may know. Events do not have it. */
+      read_message_id?: string | null;
     };
     /** Items, newest first. */
     MemberPage: {
@@ -618,7 +633,7 @@ export interface operations {
   };
   createContact: {
     body: {
-      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible, and not "." or "..". */
+      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible, not "." or "..", without "@" at the start, and not the id of a user (usr_…). */
       username: string;
       /** A string of 3 to 64 characters with at least 3 digits, without control characters. */
       phone_number: string;
@@ -738,6 +753,16 @@ export interface operations {
       for?: "me" | undefined;
     };
   };
+  listReaders: {
+    query: {
+      /** A whole number from 1 to 100. */
+      limit?: number | undefined;
+      /** Returns items older than this one (usr_…). */
+      starting_after?: string | undefined;
+      /** Returns items newer than this one (usr_…). */
+      ending_before?: string | undefined;
+    };
+  };
   listGroups: {
     query: {
       /** A whole number from 1 to 100. */
@@ -784,7 +809,7 @@ export interface operations {
   };
   inviteMember: {
     body: {
-      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible, and not "." or "..". */
+      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible, not "." or "..", without "@" at the start, and not the id of a user (usr_…). */
       username: string;
     };
   };
@@ -990,7 +1015,7 @@ export interface operations {
   };
   createUser: {
     body: {
-      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible, and not "." or "..". */
+      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible, not "." or "..", without "@" at the start, and not the id of a user (usr_…). */
       username: string;
       /** A string of 3 to 64 characters with at least 3 digits, without control characters. */
       phone_number?: string | null | undefined;

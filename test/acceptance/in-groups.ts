@@ -28,6 +28,7 @@ export interface Member {
   kind: string | null;
   role: string;
   created_at: number;
+  read_message_id: string | null;
 }
 
 interface Page<Item> {
@@ -41,6 +42,7 @@ const GROUP_KEYS = [
 ];
 const MEMBER_KEYS = [
   ...["id", "group_id", "user_id", "username", "display_name", "avatar_url", "kind", "role", "created_at"],
+  "read_message_id",
 ];
 const ID = "[0-7][0-9a-hjkmnp-tv-z]{25}";
 
@@ -71,7 +73,8 @@ function toMember(value: unknown): Member {
   assert.deepEqual(Object.keys(body), MEMBER_KEYS);
   assert.match(body.id, new RegExp(`^mem_${ID}$`));
   assert.equal(body.user_id === null, body.role === "invited");
-  if (body.role === "invited") assert.deepEqual([body.display_name, body.avatar_url], [null, null]);
+  if (body.role === "invited")
+    assert.deepEqual([body.display_name, body.avatar_url, body.read_message_id], [null, null, null]);
   return body;
 }
 

@@ -7,6 +7,7 @@ import { attachmentsQuery, grantedNamesQuery } from "../../src/db/queries/files/
 import { uploadsQuery } from "../../src/db/queries/files/upload-resumable.ts";
 import { inboxQuery, maybeUnreadQuery } from "../../src/db/queries/messages/inbox.ts";
 import { reactionsQuery } from "../../src/db/queries/messages/reactions.ts";
+import { readersQuery } from "../../src/db/queries/messages/readers.ts";
 import { seatedQuery, typingAudienceQuery } from "../../src/db/queries/messages/typing.ts";
 import { blocksQuery } from "../../src/db/queries/people/blocks.ts";
 import { tokensQuery } from "../../src/db/queries/people/tokens.ts";
@@ -77,6 +78,9 @@ test("every other page reads one range of an index: no table scan, no sort, no o
     statements.push(webhooksQuery(null, page));
     statements.push(pushSubscriptionsQuery("usr_x", page, 0), uploadsQuery("usr_x", page, 0));
     statements.push(blocksQuery("usr_x", page), ...groupQueries(page));
+    statements.push(
+      readersQuery({ id: "msg_x", conversation_id: "cnv_x", sender_id: "usr_y" }, "usr_x", page),
+    );
   }
   for (const statement of statements) {
     const steps = planOf(db, statement);

@@ -39,24 +39,32 @@ import {
   type TypeOf,
   textOrNull,
   time,
+  withOptional,
 } from "../resource/schema.ts";
 import { toAvatarUrl, userKind } from "../resource/senders.ts";
 import { demandJoining, newInvitation } from "./groups.ts";
 
-export const memberResource = resource("Member", {
-  id: id("mem"),
-  group_id: id("grp"),
-  user_id: described(textOrNull, "`usr_…`; null of somebody who is invited."),
-  username: described(
-    textOrNull,
-    "Of somebody who is invited as it was typed; null after the user was erased.",
-  ),
-  display_name: textOrNull,
-  avatar_url: textOrNull,
-  kind: described(orNull(userKind), "Null of somebody who is invited, and after the user was erased."),
-  role: oneOf("admin", "member", "invited"),
-  created_at: described(time, "When the member joined, or was invited."),
-});
+export const memberResource = withOptional(
+  resource("Member", {
+    id: id("mem"),
+    group_id: id("grp"),
+    user_id: described(textOrNull, "`usr_…`; null of somebody who is invited."),
+    username: described(
+      textOrNull,
+      "Of somebody who is invited as it was typed; null after the user was erased.",
+    ),
+    display_name: textOrNull,
+    avatar_url: textOrNull,
+    kind: described(orNull(userKind), "Null of somebody who is invited, and after the user was erased."),
+    role: oneOf("admin", "member", "invited"),
+    created_at: described(time, "When the member joined, or was invited."),
+    read_message_id: described(
+      textOrNull,
+      "The message up to which the member has read, as far as you may know. Events do not have it.",
+    ),
+  }),
+  "read_message_id",
+);
 
 /** The fields of an invitation or, with `joined`, of new members. */
 export const invitationFields = {
@@ -81,8 +89,8 @@ export const addedMembers = object({ data: listOf(memberResource.schema) });
 /** The fields of a member that admins can change. */
 export const memberChanges = { role: choice("admin", "member") };
 
-function toJson(core: DataAccess, row: MemberRow): string {
-  const member: TypeOf<typeof memberResource> = {
+function toMember(core: DataAccess, row: MemberRow): TypeOf<typeof memberResource> {
+  return {
     id: row.id,
     group_id: row.group_id,
     user_id: row.user_id,
@@ -93,21 +101,25 @@ function toJson(core: DataAccess, row: MemberRow): string {
     role: row.role,
     created_at: toSeconds(row.created_at),
   };
-  return JSON.stringify(member);
+}
+
+/** Returns the JSON text of a member as the reader of the row sees it. */
+function toJson(core: DataAccess, row: MemberRow): string {
+  return JSON.stringify({ ...toMember(core, row), read_message_id: row.read_id });
 }
 
 function toVersioned(core: DataAccess, row: MemberRow): Versioned {
   return versioned(toJson(core, row), MEMBER_VERSIONS[row.role]);
 }
 
-/** Returns the JSON text of a member who has joined; undefined if the member has left. */
+/** Returns the JSON text of a member who has joined, as all members see it; undefined if the member has left. */
 export async function renderMember(
   core: DataAccess,
   groupId: string,
   memberId: string,
 ): Promise<string | undefined> {
-  const row = await findMember(core.db, groupId, memberId);
-  return row && row.role !== "invited" ? toJson(core, row) : undefined;
+  const row = await findMember(core.db, groupId, memberId, null);
+  return row && row.role !== "invited" ? JSON.stringify(toMember(core, row)) : undefined;
 }
 
 /** Returns one page of the members, for an admin including invited names. Throws `group_not_found`. */
@@ -119,7 +131,7 @@ export async function listMembers(
 ): Promise<PageEnvelope> {
   const seat = await findOwnSeat(core.db, groupId, caller.userId);
   if (!seat) throw new ParleyError("group_not_found");
-  const rows = await listMemberRows(core.db, groupId, page);
+  const rows = await listMemberRows(core.db, groupId, caller.userId, page);
   if (seat.role === "admin") rows.push(...(await listInvitedRows(core.db, groupId, page)));
   return toMergedPage(
     page,
@@ -136,8 +148,13 @@ async function checkAdmin(core: DataAccess, caller: Caller, groupId: string): Pr
 }
 
 /** Throws `member_not_found`. */
-async function readMember(core: DataAccess, groupId: string, memberId: string): Promise<Versioned> {
-  const row = await findMember(core.db, groupId, memberId);
+async function readMember(
+  core: DataAccess,
+  caller: Caller,
+  groupId: string,
+  memberId: string,
+): Promise<Versioned> {
+  const row = await findMember(core.db, groupId, memberId, caller.userId);
   if (!row) throw new ParleyError("member_not_found");
   return toVersioned(core, row);
 }
@@ -151,7 +168,7 @@ export async function getMember(
 ): Promise<Versioned> {
   const seat = await findOwnSeat(core.db, groupId, caller.userId);
   if (!seat) throw new ParleyError("group_not_found");
-  const row = await findMember(core.db, groupId, memberId);
+  const row = await findMember(core.db, groupId, memberId, caller.userId);
   if (!row || (row.role === "invited" && seat.role !== "admin")) throw new ParleyError("member_not_found");
   return toVersioned(core, row);
 }
@@ -256,7 +273,7 @@ async function inviteMember(
     entry: newEntry(core, caller),
   });
   if (replayed) await readBack(checkAdmin(core, caller, groupId));
-  return { ...(await readBack(readMember(core, groupId, result.id))), replayed };
+  return { ...(await readBack(readMember(core, caller, groupId, result.id))), replayed };
 }
 
 /** Changes the role of a member. Throws `group_not_found`, `not_admin`, `member_not_found` and `precondition_failed`. */
@@ -277,7 +294,7 @@ export async function updateMember(
     expected,
     entry: newEntry(core, caller),
   });
-  return readBack(readMember(core, groupId, memberId));
+  return readBack(readMember(core, caller, groupId, memberId));
 }
 
 /** Removes a member, or withdraws an invitation. Throws what `updateMember` throws. */

@@ -8,7 +8,7 @@ import type { Statement } from "../../../src/db/sql.ts";
 export function groupQueries(page: Page): Statement[] {
   return [
     joinedQuery("usr_x", page),
-    membersQuery("grp_7", page),
+    membersQuery("grp_7", "usr_x", page),
     invitedQuery("grp_7", page),
     invitationsQuery("usr_x", { groupId: page.cursor, inviterId: "" }, page.newer, page.limit),
   ];

@@ -120,7 +120,7 @@ const SEAT = { group_id: true, user_id: true, member_id: true, conversation_id: 
 const MEMBER = {
   ...({ id: true, group_id: true, user_id: true, username: true } as const),
   ...({ display_name: true, avatar_url: true, avatar_id: true, kind: true } as const),
-  ...({ role: true, created_at: true } as const),
+  ...({ role: true, created_at: true, read_id: true } as const),
 };
 const INVITATION = { group_id: true, member_id: true, inviter_id: true, created_at: true } as const;
 const BEHIND = {
@@ -142,7 +142,7 @@ async function allExpected(): Promise<Expected[]> {
     expect(deliveriesQuery("a", PAGE), DELIVERY),
     expect(joinedQuery("a", PAGE), { ...GROUP, role: true }),
     expect(groupSeat("a", "b"), SEAT),
-    expect(membersQuery("a", PAGE), MEMBER),
+    expect(membersQuery("a", "b", PAGE), MEMBER),
     expect(invitedQuery("a", PAGE), MEMBER),
     expect(seenInvitation("a", "b"), INVITATION),
     expect(invitationsQuery("a", { groupId: "b", inviterId: "c" }, false, 5), {

@@ -121,16 +121,25 @@ export async function inviteMember(
 
 /** Returns the members list as this member sees it, newest first. */
 export function rowsOf(world: World, user: User, group: Group): Shown[] {
-  const joined = [...group.members].map(([member, { id, role, joinedAt }]) => ({
-    ...{ id, group_id: group.id, user_id: member.id, username: member.name },
-    ...{ display_name: null, avatar_url: null, role, created_at: Math.floor(joinedAt / 1000) },
-  }));
+  const { seats, messages } = group.conversation;
+  const since = seats.get(user)?.since ?? 0;
+  const joined = [...group.members].map(([member, { id, role, joinedAt }]) => {
+    const { disclosed } = seats.get(member)!;
+    // Blocks do not matter, in neither direction.
+    const isKnown = disclosed && messages.indexOf(disclosed) >= since;
+    return {
+      ...{ id, group_id: group.id, user_id: member.id, username: member.name },
+      ...{ display_name: null, avatar_url: null, kind: "person", role },
+      created_at: Math.floor(joinedAt / 1000),
+      read_message_id: isKnown ? disclosed.id : null,
+    };
+  });
   const firsts = group.invitations.filter(
     (each) => group.invitations.find(({ seat }) => seat === each.seat) === each,
   );
   const invited = firsts.map(({ seat, username, createdAt }) => ({
     ...{ id: seat.id, group_id: group.id, user_id: null, username, display_name: null, avatar_url: null },
-    ...{ role: "invited", created_at: Math.floor(createdAt / 1000) },
+    ...{ kind: null, role: "invited", created_at: Math.floor(createdAt / 1000), read_message_id: null },
   }));
   const isShown = world.groups.view(user, group) === "admin";
   return [...joined, ...(isShown ? invited : [])].sort((a, b) => (a.id < b.id ? 1 : -1));
@@ -249,7 +258,7 @@ export function toShown(world: World, user: User, group: Group): Shown {
     history: group.history,
     role: view,
     invited_by: inviter
-      ? { id: inviter.id, username: inviter.name, display_name: null, avatar_url: null }
+      ? { id: inviter.id, username: inviter.name, display_name: null, avatar_url: null, kind: "person" }
       : null,
     member_count: group.members.size,
     created_at: Math.floor(group.createdAt / 1000),

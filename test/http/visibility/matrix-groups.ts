@@ -97,6 +97,16 @@ export const GROUP_ROWS: Row[] = [
     expected: { ...forMembers(200), owner: 404 },
   },
   {
+    route: "GET /v1/messages/:id/readers",
+    path: "/v1/messages/<groupMessage>/readers",
+    expected: forMembers(200),
+  },
+  {
+    route: "GET /v1/messages/:id/readers",
+    path: "/v1/messages/<groupMessageFromBlocked>/readers",
+    expected: { ...forMembers(200), owner: 404 },
+  },
+  {
     route: "PUT /v1/messages/:id",
     path: "/v1/messages/<groupMessage>",
     body: { text: "y" },

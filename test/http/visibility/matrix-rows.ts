@@ -130,6 +130,21 @@ export const ROWS: Row[] = [
     expected: { ...all(404), blocked: 200 },
   },
   {
+    route: "GET /v1/messages/:id/readers",
+    path: "/v1/messages/<message>/readers",
+    expected: { ...own(200), member: 200 },
+  },
+  {
+    route: "GET /v1/messages/:id/readers",
+    path: "/v1/messages/<messageToBlocked>/readers",
+    expected: { ...own(200), blocked: 200 },
+  },
+  {
+    route: "GET /v1/messages/:id/readers",
+    path: "/v1/messages/<messageFromBlocked>/readers",
+    expected: { ...all(404), blocked: 200 },
+  },
+  {
     route: "PUT /v1/messages/:id",
     path: "/v1/messages/<message>",
     body: { text: "y" },

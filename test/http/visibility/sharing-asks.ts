@@ -108,6 +108,7 @@ export async function look(twins: Twins, { target, spare }: Act): Promise<void> 
     `/v1/messages?conversation_id=${conversation}`,
     `/v1/messages?q=from&limit=${1 + (spare % 4)}`,
     ...[`/v1/messages/${message}`, `/v1/attachments/${file}`, `/v1/conversations/${conversation}`],
+    ...[`/v1/messages/${message}/readers`, `/v1/groups/${twins.pick("grp", target)}/members`],
   ])
     await twins.ask(get(path));
   for (const number of [target, spare]) await openLink(twins, pick(twins.links, number), number);
@@ -130,7 +131,7 @@ export async function lookAtAll(twins: Twins): Promise<void> {
     ...["/v1/conversations?archived=true", "/v1/attachments?q=file", "/v1/attachments?limit=100"],
     ...["/v1/events?limit=100", "/v1/messages?q=edited", "/v1/uploads", "/v1/contacts?q=a"],
     ...all("con").map((id) => `/v1/contacts/${id}`),
-    ...all("msg").map((id) => `/v1/messages/${id}?include=image`),
+    ...all("msg").flatMap((id) => [`/v1/messages/${id}?include=image`, `/v1/messages/${id}/readers`]),
     ...all("att").map((id) => `/v1/attachments/${id}`),
     ...all("att").map((id) => `/files/${id}/file`),
     ...all("grp").flatMap((id) => [`/v1/groups/${id}`, `/v1/groups/${id}/members`]),

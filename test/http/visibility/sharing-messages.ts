@@ -173,8 +173,31 @@ export async function hideMessage(world: World, user: User, message: Message | u
 
 export async function readMessage(world: World, user: User, message: Message | undefined): Promise<void> {
   const path = `/v1/messages/${message?.id ?? `msg_${UNKNOWN}`}`;
-  if (!message?.seenBy.has(user)) await world.refused(user, "GET", path, 404, "message_not_found");
-  else checkMessage(world, user, message, (await world.ask(user, "GET", path, 200)) as Shown);
+  if (!message?.seenBy.has(user)) {
+    await world.refused(user, "GET", path, 404, "message_not_found");
+    await world.refused(user, "GET", `${path}/readers`, 404, "message_not_found");
+    return;
+  }
+  checkMessage(world, user, message, (await world.ask(user, "GET", path, 200)) as Shown);
+  const { data } = (await world.ask(user, "GET", `${path}/readers?limit=100`, 200)) as Page;
+  assert.deepEqual(
+    data.map(({ username }) => username),
+    readersOf(world, user, message).map(({ name }) => name),
+    `readers of ${message.id} for ${user.name}`,
+  );
+}
+
+/** Returns the users who have read the message, as far as the user may know, newest first. */
+function readersOf({ model }: World, user: User, { conversation, sender, id }: Message): User[] {
+  const { seats, messages, group } = conversation;
+  const place = messages.findIndex((each) => each.id === id);
+  const contact = model.contactOf(user, conversation);
+  const peer = contact && model.openPeer(contact)?.owner;
+  const readers = [...seats].filter(([reader, { disclosed, since }]) => {
+    const mayKnow = reader === user || reader === peer || (group && since <= place);
+    return reader !== sender && mayKnow && disclosed && messages.indexOf(disclosed) >= place;
+  });
+  return readers.map(([reader]) => reader).sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
 /** Small pages, walked in both directions. */

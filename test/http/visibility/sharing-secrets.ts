@@ -1,7 +1,7 @@
 // Actions of others on the servers of sharing-two-worlds.ts: open ones on both, secret ones on one of them.
 
 import { RequestUploads } from "../../../src/core/files/upload-once.ts";
-import { joinGroup, leaveGroup } from "../../../src/core/groups/groups.ts";
+import { getGroup, joinGroup, leaveGroup } from "../../../src/core/groups/groups.ts";
 import { markRead, updateConversation } from "../../../src/core/messages/conversations.ts";
 import { createMessage } from "../../../src/core/messages/message-send.ts";
 import { deleteMessage, hideMessage, updateMessage } from "../../../src/core/messages/messages.ts";
@@ -91,6 +91,10 @@ function openOf(kind: string, twins: Twins, { target, spare }: Act): Doing {
     react: (core, caller) => addReaction(core, caller, message, "👍"),
     addBob,
     join: (core, caller) => joinGroup(core, caller, group),
+    readInGroup: async (core, caller) => {
+      const { conversation_id } = JSON.parse((await getGroup(core, caller, group)).json);
+      await markRead(core, caller, conversation_id, { message_id: message });
+    },
   };
   return open[kind]!;
 }
@@ -104,7 +108,7 @@ export const SECRETS = {
   ...{ block: 6, unblock: 2, hide: 8, leave: 3, rejoin: 3 },
   ...{ settings: 2, settingsOfContact: 2, read: 3, decline: 5 },
 };
-export const OPEN = { send: 6, sendToAny: 3, edit: 6, delete: 2, react: 3, join: 4 };
+export const OPEN = { send: 6, sendToAny: 3, edit: 6, delete: 2, react: 3, join: 4, readInGroup: 6 };
 
 /** Returns false if it was impossible. */
 export function doSecretly(kind: string, twins: Twins, act: Act): Promise<boolean> {

@@ -24,25 +24,41 @@ export interface MemberRow {
   role: Role | "invited";
   /** Milliseconds. */
   created_at: number;
+  /** The read position that the member has disclosed; null if there is none, or the reader may not see it. */
+  read_id: string | null;
 }
 
-const JOINED = sql`SELECT s.member_id AS id, s.group_id, s.user_id, u.username, u.display_name, u.avatar_url, u.avatar_id, u.kind,
-    s.role, s.joined_at AS created_at
+/**
+ * Selects members as `s`. The reader sees read positions after the reader's own `since_id`. Null stands for nobody, who sees
+ * none.
+ */
+const joined = (
+  readerId: string | null,
+) => sql`SELECT s.member_id AS id, s.group_id, s.user_id, u.username, u.display_name, u.avatar_url, u.avatar_id, u.kind,
+    s.role, s.joined_at AS created_at,
+    (SELECT k.disclosed_read_id FROM members me JOIN marks k ON k.conversation_id = me.conversation_id
+      WHERE me.conversation_id = s.conversation_id AND me.user_id = ${readerId} AND k.user_id = u.id
+        AND k.disclosed_read_id > me.since_id) AS read_id
   FROM members s LEFT JOIN users u ON u.id = s.user_id`;
 const INVITED = sql`SELECT i.member_id AS id, i.group_id, NULL AS user_id, i.username, NULL AS display_name,
-    NULL AS avatar_url, NULL AS avatar_id, NULL AS kind, 'invited' AS role, i.created_at
+    NULL AS avatar_url, NULL AS avatar_id, NULL AS kind, 'invited' AS role, i.created_at, NULL AS read_id
   FROM invitations i`;
 /** Holds for the first inviter's invitation of a name. */
 const IS_FIRST = sql`NOT EXISTS (SELECT 1 FROM invitations f WHERE f.group_id = i.group_id AND f.member_id = i.member_id
   AND (f.created_at, f.inviter_id) < (i.created_at, i.inviter_id))`;
 
 /** Returns the members of a page, and one more if there is one. */
-export function listMemberRows(db: Reader, groupId: string, page: Page): Promise<MemberRow[]> {
-  return db.all(membersQuery(groupId, page));
+export function listMemberRows(
+  db: Reader,
+  groupId: string,
+  readerId: string,
+  page: Page,
+): Promise<MemberRow[]> {
+  return db.all(membersQuery(groupId, readerId, page));
 }
 
-export function membersQuery(groupId: string, page: Page): Statement<MemberRow> {
-  return sql`${JOINED} WHERE s.group_id = ${groupId} AND ${pageClause(page, sql`s.member_id`)}`;
+export function membersQuery(groupId: string, readerId: string, page: Page): Statement<MemberRow> {
+  return sql`${joined(readerId)} WHERE s.group_id = ${groupId} AND ${pageClause(page, sql`s.member_id`)}`;
 }
 
 /** Returns the invited names of a page, and one more if there is one. */
@@ -59,10 +75,11 @@ export async function findMember(
   db: Reader,
   groupId: string,
   memberId: string,
+  readerId: string | null,
 ): Promise<MemberRow | undefined> {
   // One statement, because an invited user may join between two.
   return db.get(
-    sql`${JOINED} WHERE s.group_id = ${groupId} AND s.member_id = ${memberId}
+    sql`${joined(readerId)} WHERE s.group_id = ${groupId} AND s.member_id = ${memberId}
       UNION ALL ${INVITED} WHERE i.group_id = ${groupId} AND i.member_id = ${memberId} AND ${IS_FIRST}`,
   );
 }

@@ -11,6 +11,7 @@ import {
   updateMessage,
 } from "../../../core/messages/messages.ts";
 import { addReaction, removeReaction } from "../../../core/messages/reactions.ts";
+import { listReaders, readerResource } from "../../../core/messages/readers.ts";
 import {
   choice,
   describedField,
@@ -164,6 +165,18 @@ export const messageOperations: readonly Operation[] = [
       requireScope(caller, "messages:write");
       return hideMessage(core, caller, id, expected);
     },
+  }),
+  operation({
+    name: "listReaders",
+    method: "GET",
+    path: "/v1/messages/:id/readers",
+    id,
+    scope: "messages:read",
+    summary: "List the users who have read a message",
+    query: pageFields("usr"),
+    answer: { status: 200, page: readerResource },
+    errors: ["message_not_found"],
+    handle: (call) => sendPage(call, (page) => listReaders(call.core, call.caller, call.id, page)),
   }),
   operation({
     name: "addReaction",

@@ -63,6 +63,8 @@ onEachEngine("members see how far others have read, unless they read privately",
     assert.deepEqual(await readers(server, who, first), [bob.name]);
     assert.deepEqual(await readers(server, who, second), []);
   }
+  await mark(server, cat, conversation, first);
+  assert.equal((await positions(server, bob, group))[cat.name], first);
   await mark(server, cat, conversation, second);
   await mark(server, ann, conversation, second);
   assert.deepEqual(

@@ -19,10 +19,15 @@ const NAMES: Readonly<Record<IdKind, string>> = {
   upl: "an upload",
 };
 
-/** Returns the id. Throws the error of an unknown id if it is malformed. `param` is its field; an id in a path has none. */
+/**
+ * Returns the id. Throws the error of an unknown id if it is malformed. `param` is its field; for an id in a path it is left out,
+ * so that the answer is the same as for any unknown id.
+ */
 export function knownForm(id: string, kind: IdKind, unknown: ErrorCode, param?: string): string {
   if (isId(kind, id)) return id;
-  throw new ParleyError(unknown, detailOf(id, kind), param === undefined ? {} : { param });
+  throw param === undefined
+    ? new ParleyError(unknown)
+    : new ParleyError(unknown, detailOf(id, kind), { param });
 }
 
 /** Explains the mistake if the id has the prefix of another kind. */

@@ -36,8 +36,8 @@ const FILL = [
   `INSERT INTO blocks (owner_id, username_key, username, created_at)
    SELECT CASE WHEN n % 6 = 0 THEN 'usr_y' ELSE 'usr_x' END, 'name ' || n, 'name ' || n, 1 FROM generate_series(1, ${ROWS}) n`,
   `INSERT INTO activity (user_id, seen_at) SELECT 'usr_' || n, 1 FROM generate_series(1, ${ROWS}) n`,
-  `INSERT INTO users (id, username, username_key, conversation_id, created_at)
-   SELECT 'usr_' || lpad(n::text, 8, '0'), n, n, 'cnv', 1 FROM generate_series(1, ${ROWS}) n`,
+  `INSERT INTO users (id, username, username_key, folded_key, conversation_id, created_at)
+   SELECT 'usr_' || lpad(n::text, 8, '0'), n, n, n, 'cnv', 1 FROM generate_series(1, ${ROWS}) n`,
   "INSERT INTO storage (user_id, used) SELECT id, 0 FROM users",
   `INSERT INTO tokens (hash, id, user_id, scopes, created_at)
    SELECT sha256(n::text::bytea), 'tok_' || lpad(n::text, 8, '0'), CASE WHEN n % 6 = 0 THEN 'usr_y' ELSE 'usr_x' END, 'admin', 1

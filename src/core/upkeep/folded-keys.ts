@@ -5,7 +5,7 @@ import { foldedKey } from "../../util/text.ts";
 /** Users per write: other nodes' writes wait for it. */
 const AT_ONCE = 500;
 
-/** Computes the folded keys of users whom an earlier release has created. Of two with the same key, the older one gets it. */
+/** Computes the folded keys of users whom an earlier release has created. Of several with the same key, only one gets it. */
 export async function fillFoldedKeys(db: Database): Promise<void> {
   for (let after = ""; ; ) {
     const users = await listUnfolded(db, after, AT_ONCE);

@@ -9,6 +9,7 @@ ALTER TABLE users
   ADD COLUMN set_fields TEXT COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN version BIGINT NOT NULL DEFAULT 1,
   ADD COLUMN folded_key TEXT COLLATE "C";
+UPDATE users SET folded_key = username_key WHERE username_key ~ '^[ -~]*$';
 CREATE UNIQUE INDEX users_by_folded_key ON users (folded_key);
 
 -- Until now only admins have set profiles.

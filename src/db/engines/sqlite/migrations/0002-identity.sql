@@ -7,8 +7,10 @@ ALTER TABLE users ADD COLUMN data TEXT; -- JSON
 ALTER TABLE users ADD COLUMN avatar_id TEXT; -- of the picture stored here, which then is shown instead of avatar_url
 ALTER TABLE users ADD COLUMN set_fields TEXT NOT NULL DEFAULT ''; -- set by the user or an admin: claims leave them alone
 ALTER TABLE users ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
--- The form in which the names of new users differ from all others. Null: not computed yet, or an older user has the same.
+-- The form in which the names of new users differ from all others. Null: not computed yet, or another user has the same.
 ALTER TABLE users ADD COLUMN folded_key TEXT;
+-- Folding does not change ASCII. A start computes the others.
+UPDATE users SET folded_key = username_key WHERE username_key NOT GLOB '*[^ -~]*';
 CREATE UNIQUE INDEX users_by_folded_key ON users (folded_key);
 
 -- Until now only admins have set profiles.

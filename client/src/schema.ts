@@ -401,7 +401,7 @@ export interface components {
       token_id: string | null;
       /** What that token may do. */
       scopes: (string)[];
-      /** Without muted ones; 100 means 100 or more. */
+      /** Without muted ones; 100 means 100 or more. 0 for a bot. */
       unread_conversations: number;
       /** The `applicationServerKey` of push subscriptions: a point on P-256 in base64url. */
       push_public_key: string;
@@ -437,6 +437,10 @@ export interface components {
       display_name: string | null;
       avatar_url: string | null;
       kind: "person" | "bot";
+      /** Whether users who add this one are added back. */
+      accepts_everyone: boolean;
+      /** Messages to others per minute; 0: no limit; null: that of the server. */
+      message_limit: number | null;
       /** A JSON object for your app, which only the user and admins see. */
       data: Record<string, unknown> | null;
       /** Unix seconds, UTC. */
@@ -463,6 +467,10 @@ export interface components {
       display_name: string | null;
       avatar_url: string | null;
       kind: "person" | "bot";
+      /** Whether users who add this one are added back. */
+      accepts_everyone: boolean;
+      /** Messages to others per minute; 0: no limit; null: that of the server. */
+      message_limit: number | null;
       /** A JSON object for your app, which only the user and admins see. */
       data: Record<string, unknown> | null;
       /** Unix seconds, UTC. */
@@ -475,7 +483,7 @@ export interface components {
       };
       /** The user's last request; null if there was none. */
       last_active_at: number | null;
-      /** Without muted ones; 100 means 100 or more. */
+      /** Without muted ones; 100 means 100 or more. 0 for a bot. */
       unread_conversations: number;
     };
     Token: {
@@ -514,6 +522,8 @@ export interface components {
       action: string;
       /** The user who did it; null for the command line or a signed link. */
       actor_id: string | null;
+      /** The user whose token acted as `actor_id`; null if `actor_id` used a token of their own. */
+      acted_by_id: string | null;
       /** The token that was used; null also for a JWT. */
       token_id: string | null;
       /** The id of the object that was changed. The object may no longer exist. */
@@ -606,6 +616,8 @@ export interface components {
       "provided-offset"?: number;
       /** The contact or user that has the username (`contact_exists`, `username_taken`). */
       existing_id?: string;
+      /** The place, from 0, of the name that is nobody's (`user_not_found`). */
+      index?: number;
       request_id: string;
     };
   };
@@ -636,11 +648,13 @@ export interface operations {
       /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible, not "." or "..", without "@" at the start, and not the id of a user (usr_…). */
       username: string;
       /** A string of 3 to 64 characters with at least 3 digits, without control characters. */
-      phone_number: string;
+      phone_number?: string | null | undefined;
       /** An http or https URL of at most 2048 characters. */
       avatar_url?: string | null | undefined;
       /** A string of 0 to 128 characters without control characters. */
       display_name?: string | null | undefined;
+      /** True or false, in JSON without quotes. */
+      mutual?: boolean | null | undefined;
       /** True or false, in JSON without quotes. */
       blocked?: boolean | null | undefined;
     };
@@ -785,6 +799,8 @@ export interface operations {
       history?: "joined" | "all" | null | undefined;
       /** Up to 1000 usernames: an array in JSON, a repeated field in a form. */
       members?: (string)[] | null | undefined;
+      /** True or false, in JSON without quotes. */
+      joined?: boolean | null | undefined;
     };
   };
   updateGroup: {
@@ -810,7 +826,11 @@ export interface operations {
   inviteMember: {
     body: {
       /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible, not "." or "..", without "@" at the start, and not the id of a user (usr_…). */
-      username: string;
+      username?: string | null | undefined;
+      /** Up to 1000 usernames: an array in JSON, a repeated field in a form. */
+      members?: (string)[] | null | undefined;
+      /** True or false, in JSON without quotes. */
+      joined?: boolean | null | undefined;
     };
   };
   updateMember: {
@@ -1025,6 +1045,10 @@ export interface operations {
       avatar_url?: string | null | undefined;
       /** "person" or "bot". */
       kind?: "person" | "bot" | null | undefined;
+      /** True or false, in JSON without quotes. */
+      accepts_everyone?: boolean | null | undefined;
+      /** A whole number from 0 to 1000000, in JSON without quotes, or null. */
+      message_limit?: number | null | undefined;
       /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__. */
       data?: Record<string, unknown> | null | undefined;
     };
@@ -1039,6 +1063,10 @@ export interface operations {
       phone_number?: string | null | undefined;
       /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__. */
       data?: Record<string, unknown> | null | undefined;
+      /** True or false, in JSON without quotes. */
+      accepts_everyone?: boolean | undefined;
+      /** A whole number from 0 to 1000000, in JSON without quotes, or null. */
+      message_limit?: number | null | undefined;
     };
   };
   listTokens: {
@@ -1057,8 +1085,8 @@ export interface operations {
     body: {
       /** An id (usr_…). */
       user_id: string;
-      /** One or more of contacts:read, contacts:write, attachments:read, attachments:write, messages:read, messages:write, groups:read, groups:write, events:read, admin: an array in JSON, or a string separated by commas. */
-      scopes?: ("contacts:read" | "contacts:write" | "attachments:read" | "attachments:write" | "messages:read" | "messages:write" | "groups:read" | "groups:write" | "events:read" | "admin")[] | string | null | undefined;
+      /** One or more of contacts:read, contacts:write, attachments:read, attachments:write, messages:read, messages:write, groups:read, groups:write, events:read, act_as, admin: an array in JSON, or a string separated by commas. */
+      scopes?: ("contacts:read" | "contacts:write" | "attachments:read" | "attachments:write" | "messages:read" | "messages:write" | "groups:read" | "groups:write" | "events:read" | "act_as" | "admin")[] | string | null | undefined;
       /** A time in the future in whole Unix seconds, in JSON without quotes. */
       expires_at?: number | null | undefined;
       /** A string of 0 to 128 characters without control characters. */
@@ -1073,11 +1101,11 @@ export interface operations {
       starting_after?: string | undefined;
       /** Returns items newer than this one (aud_…). */
       ending_before?: string | undefined;
-      /** Returns what this user did (usr_…). */
+      /** Returns what this user did (usr_…), as themselves or as others, and what others did as this user. */
       actor_id?: string | undefined;
       /** Returns what was done to this object. */
       object_id?: string | undefined;
-      /** One or more of attachment.created, attachment.renamed, attachment.deleted, attachment.downloaded, attachment.refused, attachment.withdrawn, contact.created, contact.renamed, contact.deleted, group.created, group.declined, group.joined, group.left, group.updated, member.invited, member.removed, member.updated, member.withdrawn, message.deleted, push_subscription.created, push_subscription.updated, push_subscription.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.secret_rotated, webhook.disabled, webhook.deleted, separated by commas. */
+      /** One or more of attachment.created, attachment.renamed, attachment.deleted, attachment.downloaded, attachment.refused, attachment.withdrawn, block.created, block.deleted, contact.created, contact.renamed, contact.deleted, conversation.read, conversation.updated, group.created, group.declined, group.joined, group.left, group.updated, member.added, member.invited, member.removed, member.updated, member.withdrawn, message.created, message.updated, message.deleted, message.hidden, push_subscription.created, push_subscription.updated, push_subscription.deleted, reaction.created, reaction.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.secret_rotated, webhook.disabled, webhook.deleted, separated by commas. */
       actions?: string | undefined;
       /** Returns entries of this time (Unix seconds) or later. */
       created_from?: number | undefined;

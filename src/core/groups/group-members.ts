@@ -224,7 +224,7 @@ async function addMembers(
   });
   core.wakeEraser();
   if (replayed) await readBack(checkAdmin(core, caller, groupId));
-  return { rows: await readBack(findMembers(core.db, groupId, result.ids)), replayed };
+  return { rows: await readBack(findMembers(core.db, groupId, result.ids, caller.userId)), replayed };
 }
 
 /** Takes the steps that come before joining. Throws `user_not_found`. */

@@ -89,9 +89,10 @@ export async function findMembers(
   db: Reader,
   groupId: string,
   memberIds: readonly string[],
+  readerId: string,
 ): Promise<MemberRow[]> {
   const rows = await db.all<MemberRow>(
-    sql`${JOINED} WHERE s.group_id = ${groupId} AND s.member_id IN (${list(padded(memberIds))})`,
+    sql`${joined(readerId)} WHERE s.group_id = ${groupId} AND s.member_id IN (${list(padded(memberIds))})`,
   );
   return memberIds.flatMap((id) => rows.find((row) => row.id === id) ?? []);
 }

@@ -1,11 +1,6 @@
-// The acceptance suite with files in S3. In the short version only the subjects whose tests store files: the others do not
-// reach the store.
 import { type TestContext, test } from "node:test";
 import { onPostgres, runAcceptanceOn } from "../support/acceptance.ts";
 import { credentials, noS3, storeUrl, testBucket } from "../support/engines/s3.ts";
-import { isLong } from "../support/scale.ts";
-
-const SUBJECTS = isLong ? undefined : ["files", "groups", "messages", "visibility"];
 
 function onS3(t: TestContext): Record<string, string> {
   return { PARLEY_STORE: storeUrl(testBucket(t)), ...credentials() };
@@ -14,7 +9,7 @@ function onS3(t: TestContext): Record<string, string> {
 const options = { skip: noS3, timeout: 600_000 };
 
 test("the acceptance suite passes on PostgreSQL and S3", options, async (t) =>
-  runAcceptanceOn(t, { ...(await onPostgres(t)), ...onS3(t) }, SUBJECTS),
+  runAcceptanceOn(t, { ...(await onPostgres(t)), ...onS3(t) }),
 );
 
-test("the acceptance suite passes on SQLite and S3", options, (t) => runAcceptanceOn(t, onS3(t), SUBJECTS));
+test("the acceptance suite passes on SQLite and S3", options, (t) => runAcceptanceOn(t, onS3(t)));

@@ -308,7 +308,7 @@ async function walk(
 }
 
 function toUser({ id, name }: User): Shown {
-  return { id, username: name, display_name: null, avatar_url: null };
+  return { id, username: name, display_name: null, avatar_url: null, kind: "person" };
 }
 
 /** Returns the data shown with a message. For a system message this includes its subject. */

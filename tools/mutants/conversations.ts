@@ -6,7 +6,7 @@ export const conversations: readonly Mutant[] = [
     name: "order: message ids come from the node's clock",
     find: 'const id = laterId(input.newId, seat.last_id ?? "");',
     replace: "const id = input.newId;",
-    tests: ["contract/messages", "http/sharing-order"],
+    tests: ["contract/messages"],
   },
   {
     name: "once: the result of a key is not stored",

@@ -82,14 +82,14 @@ export const groups: readonly Mutant[] = [
   },
   {
     name: "groups: joining ignores a member who left meanwhile",
-    find: "if (group.mustErase || (group.mayWithhold",
-    replace: "if ((group.mayWithhold",
+    find: "if (!group.mustErase && (!group.mayWithhold",
+    replace: "if ((!group.mayWithhold",
     tests: ["contract/group-erasing"],
   },
   {
     name: "groups: a replay shows a member to an admin who has left",
-    find: "if (replayed) await readBack(checkAdmin(core, caller, groupId));",
-    replace: "",
+    find: "if (replayed) await readBack(checkAdmin(core, caller, groupId)); return { ...(await",
+    replace: "return { ...(await",
     tests: ["acceptance/group-members"],
   },
 ];

@@ -16,7 +16,7 @@ export const requests: readonly Mutant[] = [
   },
   {
     name: "CORS allows other origins to send the session key",
-    find: "&& !OF_SESSIONS.has(name)",
+    find: "&& !REFUSED.has(name)",
     replace: "",
     tests: ["attacks/sessions"],
   },

@@ -272,8 +272,8 @@ function identityProvider({ jwt }: Config, clock: Clock, log: Log): IdentityProv
     log.warn(errorFields(error), "the keys of the identity provider cannot be fetched");
   const foundWeak = (kids: (string | undefined)[]) =>
     log.warn({ kids }, "RSA keys of the identity provider with less than 2048 bits are not accepted");
-  const keys = new KeySet(jwt.keySetUrl, clock, failed, foundWeak);
-  return { issuer: jwt.issuer, audience: jwt.audience, keys };
+  const keySet = jwt.keySetUrl === null ? null : new KeySet(jwt.keySetUrl, clock, failed, foundWeak);
+  return { ...jwt, keySet };
 }
 
 function openId(config: Config, log: Log): OpenId | null {

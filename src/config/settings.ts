@@ -17,6 +17,7 @@ import {
   readScan,
   type ScanSettings,
 } from "./file-settings.ts";
+import { JWT_SETTINGS, type JwtSettings, readJwt } from "./jwt-settings.ts";
 import { LIMITS, type Limits } from "./limits.ts";
 import {
   parseClaim,
@@ -31,14 +32,6 @@ import {
 import { type Environment, read, type Setting } from "./setting.ts";
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-
-/** The identity provider whose signed tokens (JWT) are accepted. */
-export interface JwtSettings {
-  issuer: string;
-  audience: string;
-  /** The URL of the provider's public keys. */
-  keySetUrl: string;
-}
 
 /** How the console is registered at the identity provider. */
 export interface OpenIdSettings {
@@ -81,8 +74,6 @@ export interface Config {
   logLevel: (typeof LOG_LEVELS)[number];
   limits: Limits;
 }
-
-const CLAIM = "a string of 1 to 255 characters, exactly as in the tokens";
 
 const SETTINGS = {
   host: {
@@ -215,27 +206,7 @@ const SETTINGS = {
     unset: "none",
     parse: parseOrigins,
   },
-  jwtIssuer: {
-    name: "PARLEY_JWT_ISSUER",
-    accepts: CLAIM,
-    fallback: "",
-    unset: "none: signed tokens are not accepted",
-    parse: parseClaim,
-  },
-  jwtAudience: {
-    name: "PARLEY_JWT_AUDIENCE",
-    accepts: CLAIM,
-    fallback: "",
-    unset: "none; required with `PARLEY_JWT_ISSUER`",
-    parse: parseClaim,
-  },
-  jwtKeySetUrl: {
-    name: "PARLEY_JWT_JWKS_URL",
-    accepts: "the https URL of the provider's key set (http only on this machine), without credentials",
-    fallback: "",
-    unset: "none; required with `PARLEY_JWT_ISSUER`",
-    parse: parseKeySetUrl,
-  },
+  ...JWT_SETTINGS,
   oidcClientId: {
     name: "PARLEY_OIDC_CLIENT_ID",
     accepts: "the client id of the console at the identity provider: a string of 1 to 255 characters",
@@ -319,17 +290,6 @@ export function readConfig(env: Environment): Config {
 export function localUrl(env: Environment): string {
   const host = read(SETTINGS.host, env);
   return toHttpUrl(isWildcard(host) ? "127.0.0.1" : host, read(SETTINGS.port, env));
-}
-
-function readJwt(env: Environment): JwtSettings | null {
-  const issuer = read(SETTINGS.jwtIssuer, env);
-  const audience = read(SETTINGS.jwtAudience, env);
-  const keySetUrl = read(SETTINGS.jwtKeySetUrl, env);
-  if (issuer !== null && audience !== null && keySetUrl !== null) return { issuer, audience, keySetUrl };
-  if (issuer === null && audience === null && keySetUrl === null) return null;
-  throw new OperatorError(
-    "PARLEY_JWT_ISSUER, PARLEY_JWT_AUDIENCE and PARLEY_JWT_JWKS_URL must be set together: signed tokens cannot be verified without all three.",
-  );
 }
 
 function readOpenId(env: Environment): OpenIdSettings | null {

@@ -1,7 +1,8 @@
 // Inputs that others wrote to break parsers, over real HTTP.
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
+import type { JwtSettings } from "../../src/config/jwt-settings.ts";
 import { startApp, startOn, testConfig } from "../support/app.ts";
-import { makeKey, startProvider } from "../support/identity-provider.ts";
+import { makeKey, ownSettings, type SigningKey, startProvider } from "../support/identity-provider.ts";
 import { receiver } from "../support/receiver.ts";
 import { claims, tokenTexts } from "./cases/claims.ts";
 import { urlencoded } from "./cases/forms.ts";
@@ -33,9 +34,17 @@ test("the Standard Webhooks library verifies deliveries and refuses forged ones"
   t.diagnostic(await signatures(server, await receiver(t)));
 });
 
-test("signed tokens of an identity provider with odd claims are accepted or refused as documented", async (t) => {
-  const key = makeKey("EdDSA", "first");
-  const { settings } = await startProvider(t, key);
-  const server = await startOn(t, { ...(await testConfig(t)), jwt: settings });
-  for (const cases of [claims, tokenTexts]) t.diagnostic(await cases(server, key));
-});
+const OF_PROVIDER = makeKey("EdDSA", "first");
+const KINDS: [name: string, SigningKey, (t: TestContext) => JwtSettings | Promise<JwtSettings>][] = [
+  ["a key set", OF_PROVIDER, async (t) => (await startProvider(t, OF_PROVIDER)).settings],
+  ...(["HS256", "RS256", "ES256"] as const).map((alg): (typeof KINDS)[number] => {
+    const key = makeKey(alg, "own");
+    return [alg, key, () => ownSettings(key)];
+  }),
+];
+for (const [name, key, settings] of KINDS) {
+  test(`signed tokens (${name}) with odd claims are accepted or refused as documented`, async (t) => {
+    const server = await startOn(t, { ...(await testConfig(t)), jwt: await settings(t) });
+    for (const cases of [claims, tokenTexts]) t.diagnostic(await cases(server, key));
+  });
+}

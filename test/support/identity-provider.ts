@@ -1,12 +1,20 @@
-import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import {
+  createHmac,
+  createSecretKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from "node:crypto";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
-import type { JwtSettings } from "../../src/config/settings.ts";
+import type { JwtSettings } from "../../src/config/jwt-settings.ts";
 
-type Algorithm = "RS256" | "ES256" | "EdDSA";
+export type Algorithm = "HS256" | "RS256" | "ES256" | "EdDSA";
 
+/** Both keys of HS256 are its secret. */
 export interface SigningKey {
   kid: string;
   alg: Algorithm;
@@ -16,7 +24,7 @@ export interface SigningKey {
 
 /** A server with a key set, whose keys and answers a test can change. */
 export interface Provider {
-  settings: JwtSettings;
+  settings: JwtSettings & { issuer: string; audience: string; keySetUrl: string };
   keys: SigningKey[];
   /** The number of requests for the key set. */
   asked: number;
@@ -28,6 +36,10 @@ export interface Provider {
 
 export const ISSUER = "https://login.example/realm";
 export const AUDIENCE = "parley";
+const NO_KEYS = {
+  ...{ issuer: ISSUER, audience: AUDIENCE, keySetUrl: null },
+  ...{ secrets: [], publicKey: null },
+};
 
 export async function startProvider(t: TestContext, ...keys: SigningKey[]): Promise<Provider> {
   const server = createServer((request, response) => {
@@ -39,7 +51,7 @@ export async function startProvider(t: TestContext, ...keys: SigningKey[]): Prom
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const provider: Provider = {
-    settings: { issuer: ISSUER, audience: AUDIENCE, keySetUrl: `http://127.0.0.1:${port}/keys` },
+    settings: { ...NO_KEYS, keySetUrl: `http://127.0.0.1:${port}/keys` },
     keys,
     asked: 0,
     answer: undefined,
@@ -55,6 +67,10 @@ export async function startProvider(t: TestContext, ...keys: SigningKey[]): Prom
 }
 
 export function makeKey(alg: Algorithm, kid: string): SigningKey {
+  if (alg === "HS256") {
+    const secret = createSecretKey(randomBytes(33).toString("base64"), "utf8");
+    return { kid, alg, privateKey: secret, publicKey: secret };
+  }
   const pair =
     alg === "RS256"
       ? generateKeyPairSync("rsa", { modulusLength: 2048 })
@@ -64,7 +80,24 @@ export function makeKey(alg: Algorithm, kid: string): SigningKey {
   return { kid, alg, ...pair };
 }
 
-function publicJwk({ kid, alg, publicKey }: SigningKey): object {
+/** Returns the text of a secret, for PARLEY_JWT_SECRET. */
+export function secretOf({ privateKey }: SigningKey): string {
+  return privateKey.export().toString();
+}
+
+/** Returns settings that accept tokens of this key and no others. */
+export function ownSettings(key: SigningKey, more: Partial<JwtSettings> = {}): JwtSettings {
+  const { alg: algorithm, publicKey } = key;
+  const keys =
+    algorithm === "HS256" ? { secrets: [secretOf(key)] } : { publicKey: { algorithm, key: publicKey } };
+  return { ...NO_KEYS, ...keys, ...more };
+}
+
+export function publicPem({ publicKey }: SigningKey): string {
+  return publicKey.export({ type: "spki", format: "pem" }).toString();
+}
+
+export function publicJwk({ kid, alg, publicKey }: SigningKey): object {
   return { ...publicKey.export({ format: "jwk" }), kid, alg, use: "sig" };
 }
 
@@ -75,9 +108,18 @@ export function unsigned(header: object, claims: object): string {
   return `${part(header)}.${part(claims)}`;
 }
 
-export function signJwt({ kid, alg, privateKey }: SigningKey, claims: object, header: object = {}): string {
-  const text = unsigned({ alg, kid, ...header }, claims);
-  const hash = alg === "EdDSA" ? null : "sha256";
-  const signature = sign(hash, Buffer.from(text), { key: privateKey, dsaEncoding: "ieee-p1363" });
+export function signJwt(key: SigningKey, claims: object, header: object = {}): string {
+  return signText(key, unsigned({ alg: key.alg, kid: key.kid, ...header }, claims));
+}
+
+/** Adds the signature to the part that is signed. */
+export function signText({ alg, privateKey }: SigningKey, text: string): string {
+  const signature =
+    alg === "HS256"
+      ? createHmac("sha256", privateKey).update(text).digest()
+      : sign(alg === "EdDSA" ? null : "sha256", Buffer.from(text), {
+          key: privateKey,
+          dsaEncoding: "ieee-p1363",
+        });
   return `${text}.${signature.toString("base64url")}`;
 }

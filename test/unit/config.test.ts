@@ -75,10 +75,11 @@ for (const [host, url, exposed] of EXPOSED) {
 }
 
 test("an error about a setting does not contain its value, which may be secret", () => {
-  assert.throws(
-    () => readConfig({ PARLEY_SECRET: "hunter2" }),
-    (error: Error) => !error.message.includes("hunter2"),
-  );
+  for (const name of ["PARLEY_SECRET", "PARLEY_JWT_SECRET", "PARLEY_JWT_PUBLIC_KEY"])
+    assert.throws(
+      () => readConfig({ [name]: "hunter2" }),
+      (error: Error) => !error.message.includes("hunter2"),
+    );
 });
 
 const JWT = {
@@ -90,7 +91,8 @@ const JWT = {
 test("signed tokens need issuer, audience and key set together", () => {
   assert.equal(readConfig({}).jwt, null);
   const [issuer, audience, keySetUrl] = Object.values(JWT);
-  assert.deepEqual(readConfig(JWT).jwt, { issuer, audience, keySetUrl });
+  const others = { secrets: [], publicKey: null };
+  assert.deepEqual(readConfig(JWT).jwt, { issuer, audience, keySetUrl, ...others });
   for (const name of Object.keys(JWT)) {
     for (const env of [{ ...JWT, [name]: "" }, { [name]: JWT[name as keyof typeof JWT] }]) {
       assert.throws(
@@ -99,6 +101,23 @@ test("signed tokens need issuer, audience and key set together", () => {
       );
     }
   }
+});
+
+test("with a secret, issuer and audience are optional, but not with a key set", () => {
+  const PARLEY_JWT_SECRET = "s".repeat(32);
+  const { PARLEY_JWT_ISSUER, PARLEY_JWT_AUDIENCE, PARLEY_JWT_JWKS_URL } = JWT;
+  for (const claims of [{}, { PARLEY_JWT_ISSUER }, { PARLEY_JWT_AUDIENCE }, JWT]) {
+    const { jwt } = readConfig({ PARLEY_JWT_SECRET, ...claims });
+    const { PARLEY_JWT_ISSUER: issuer = null, PARLEY_JWT_AUDIENCE: audience = null } = claims as Partial<
+      typeof JWT
+    >;
+    assert.deepEqual([jwt?.issuer, jwt?.audience], [issuer, audience]);
+  }
+  for (const claims of [{}, { PARLEY_JWT_ISSUER }, { PARLEY_JWT_AUDIENCE }])
+    assert.throws(
+      () => readConfig({ PARLEY_JWT_SECRET, PARLEY_JWT_JWKS_URL, ...claims }),
+      /must be set together/,
+    );
 });
 
 test("a key set is fetched over https, or over http on loopback", () => {

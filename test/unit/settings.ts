@@ -308,6 +308,40 @@ export const SETTINGS: Record<string, Setting> = {
     ],
     bad: ["-1", "0.5", "90d", "for ever"],
   },
+  PARLEY_JWT_SECRET: {
+    read: (config) => config.jwt?.secrets ?? [],
+    fallback: [],
+    form: "one or more secrets of at least 32 bytes, separated by commas; create one: openssl rand -base64 33",
+    good: [
+      [SECRET, [SECRET]],
+      [` ${SECRET} , ${OTHER_SECRET}`, [SECRET, OTHER_SECRET]],
+      [`é${"s".repeat(30)}`, [`é${"s".repeat(30)}`]],
+    ],
+    bad: [
+      ...["s".repeat(31), `${SECRET},`, ",", `${SECRET},short`, " ".repeat(40)],
+      `-----BEGIN PUBLIC KEY-----${SECRET}`,
+    ],
+  },
+  PARLEY_JWT_PUBLIC_KEY: {
+    read: (config) => config.jwt?.publicKey?.algorithm ?? null,
+    fallback: null,
+    form: "a public key as PEM or JWK: RSA of at least 2048 bits (RS256), P-256 (ES256) or Ed25519 (EdDSA)",
+    // The examples of RFC 7517 and RFC 8037.
+    good: [
+      [
+        '{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}',
+        "ES256",
+      ],
+      [
+        ' {"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","use":"sig","alg":"EdDSA"}',
+        "EdDSA",
+      ],
+    ],
+    bad: [
+      ...["-----BEGIN PUBLIC KEY-----", "{}", "key", "null", "[]"],
+      '{"kty":"oct","k":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}',
+    ],
+  },
   PARLEY_CORS_ORIGINS: {
     read: (config) => config.corsOrigins,
     fallback: [],

@@ -16,6 +16,7 @@ import { reactions } from "./reactions.ts";
 import { reads } from "./reads.ts";
 import { requests } from "./requests.ts";
 import { search } from "./search.ts";
+import { signIn } from "./sign-in.ts";
 import { typing } from "./typing.ts";
 import { upgrades } from "./upgrades.ts";
 import { uploads } from "./uploads.ts";
@@ -39,6 +40,7 @@ export const mutants: readonly Mutant[] = [
   ...reads,
   ...requests,
   ...search,
+  ...signIn,
   ...typing,
   ...upgrades,
   ...uploads,

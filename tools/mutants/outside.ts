@@ -1,4 +1,4 @@
-// Requests to other servers: webhooks, and the keys of an identity provider.
+// Requests to other servers: webhooks.
 import type { Mutant } from "./mutant.ts";
 
 export const outside: readonly Mutant[] = [
@@ -69,25 +69,6 @@ export const outside: readonly Mutant[] = [
     find: 'if (row.user_id !== caller.userId) throw new ParleyError("not_owner");',
     replace: "",
     tests: ["http/webhooks-of-others"],
-  },
-  {
-    name: "a signed token can have the scope admin",
-    find: "named.filter((each) => DEFAULT_SCOPES.includes(each))",
-    replace: "named",
-    tests: ["http/jwt"],
-  },
-  {
-    name: "a signed token for another service is accepted",
-    find: "audience, currentDate,",
-    replace: "currentDate,",
-    tests: ["http/jwt"],
-  },
-  {
-    name: "a signed token without a signature is accepted",
-    find: "=> jwtVerify(token, by, options)",
-    replace:
-      '=> Promise.resolve({ payload: JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()), protectedHeader: { typ: "JWT" } })',
-    tests: ["http/jwt"],
   },
   {
     name: "a webhook can use http",

@@ -3,7 +3,7 @@ import { ParleyError } from "../../errors.ts";
 /** The user and the rights of a verified token. */
 export interface Caller {
   userId: string;
-  /** Null for a token of an identity provider. */
+  /** Null for a JWT. */
   tokenId: string | null;
   scopes: ReadonlySet<string>;
   /** The holder of the token, if the holder acts as the user; otherwise null. */
@@ -23,6 +23,8 @@ export interface Verified {
   caller: Caller;
   /** Milliseconds; infinity means never. */
   expiresAt: number;
+  /** Set for a JWT that a key of the provider's key set has verified: it is valid only as long as the set is. */
+  byKeySet?: boolean;
 }
 
 /** A verified token and the change count when it was verified. */

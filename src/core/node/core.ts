@@ -1,5 +1,6 @@
 import type { Resolver } from "node:dns/promises";
 import type { BlobStore } from "../../blobs/store.ts";
+import type { JwtSettings } from "../../config/jwt-settings.ts";
 import type { Limits } from "../../config/limits.ts";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../util/clock.ts";
@@ -33,11 +34,10 @@ export interface DataAccess {
   origin: () => string;
 }
 
-/** The issuer whose JWTs are accepted. */
-export interface IdentityProvider {
-  issuer: string;
-  audience: string;
-  keys: KeySet;
+/** Which JWTs are accepted: their claims, and the keys that verify them. */
+export interface IdentityProvider extends JwtSettings {
+  /** Null if no key set is configured. */
+  keySet: KeySet | null;
 }
 
 /** The context of all functions of `core/`. `app.ts` creates it once. */

@@ -4,16 +4,11 @@ import { ParleyError } from "../../errors.ts";
 import { isCleanText } from "../../util/text.ts";
 import type { Verified } from "../node/caller.ts";
 import type { DataAccess, IdentityProvider } from "../node/core.ts";
-import type { Keys } from "../node/key-set.ts";
 import { newUsername } from "../resource/fields.ts";
+import { CLOCK_SKEW_SECONDS, refused, verifyClaims } from "./jwt.ts";
 import { DEFAULT_SCOPES, SCOPES } from "./tokens.ts";
 import { newUser } from "./users.ts";
 
-const ALGORITHMS = ["RS256", "ES256", "EdDSA"];
-/** The maximum difference between the clocks of the provider and of this server. */
-const CLOCK_SKEW_SECONDS = 60;
-/** Types of tokens that authorize a request (RFC 9068). Tokens of other types have other purposes (RFC 8725, section 3.11). */
-const TYPE = /^(?:application\/)?(?:at\+)?jwt$/i;
 /** The maximum of OpenID Connect. */
 const MAX_SUBJECT_LENGTH = 255;
 
@@ -21,7 +16,7 @@ const MAX_SUBJECT_LENGTH = 255;
 export const JWT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /**
- * Verifies a JWT of the identity provider and returns its user. Creates the user at the first token unless `known` is set.
+ * Verifies a JWT and returns its user. Creates the user at the first token unless `known` is set.
  * Throws `invalid_token`, `username_taken`, or `unavailable` if there are no keys to verify it.
  */
 export async function verifyJwt(
@@ -30,95 +25,18 @@ export async function verifyJwt(
   token: string,
   known: boolean,
 ): Promise<Verified> {
-  const claims = await verifiedClaims(core, provider, token);
+  const { claims, byKeySet } = await verifyClaims(provider, token, core.clock);
   // Before the user is created: a refused token creates none.
   const scopes = scopesOf(claims);
-  let userId = await findIdentity(core.db, provider.issuer, subjectOf(claims));
+  const issuer = provider.issuer ?? "";
+  let userId = await findIdentity(core.db, issuer, subjectOf(claims));
   if (userId === undefined && known) throw refused("its user was erased");
-  userId ??= await makeUser(core, provider.issuer, claims);
+  userId ??= await makeUser(core, issuer, claims);
   return {
     caller: { userId, tokenId: null, scopes, actedById: null },
     expiresAt: (claims.exp! + CLOCK_SKEW_SECONDS) * 1000,
+    byKeySet,
   };
-}
-
-async function verifiedClaims(
-  core: DataAccess,
-  provider: IdentityProvider,
-  token: string,
-): Promise<JWTPayload> {
-  const { jwtVerify, decodeProtectedHeader, errors } = await import("jose");
-  const { issuer, audience, keys } = provider;
-  const currentDate = new Date(core.clock());
-  const options = {
-    algorithms: ALGORITHMS,
-    issuer,
-    audience,
-    currentDate,
-    clockTolerance: CLOCK_SKEW_SECONDS,
-    requiredClaims: ["exp", "sub"],
-  };
-  const verify = (by: Keys) => jwtVerify(token, by, options);
-  const known = await keys.demand();
-  try {
-    const { payload: claims, protectedHeader } = await verify(known).catch(async (error) => {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      return verify(await keys.newerThan(known));
-    });
-    if (!isAccessToken(protectedHeader.typ)) throw refused("its type (typ) must be JWT, at+jwt or missing");
-    if (claims.iat! > core.clock() / 1000 + CLOCK_SKEW_SECONDS) throw notYetValid("iat");
-    return claims;
-  } catch (error) {
-    if (error instanceof ParleyError) throw error;
-    const { code, claim, reason } = error as { code?: string; claim?: string; reason?: string };
-    if (claim === "nbf" && reason === "check_failed") throw notYetValid(claim);
-    // The library's error for a key that is too short has no code.
-    const { kid } = code === undefined ? decodeProtectedHeader(token) : {};
-    if (code === undefined && keys.isWeak(kid)) {
-      const key = kid === undefined ? "without an id" : JSON.stringify(kid);
-      throw refused(
-        `its key ${key} is an RSA key of less than 2048 bits`,
-        "Use a longer key at the provider.",
-      );
-    }
-    throw refused(reasonOf(code, claim));
-  }
-}
-
-/** `typ` is the header's value, of any type. */
-function isAccessToken(typ: unknown): boolean {
-  return typ === undefined || (typeof typ === "string" && TYPE.test(typ));
-}
-
-function refused(reason: string, remedy = "Get a new one."): ParleyError {
-  return new ParleyError("invalid_token", `The JWT was rejected: ${reason}. ${remedy}`);
-}
-
-function notYetValid(claim: string): ParleyError {
-  return refused(
-    `it is not valid yet (claim ${claim})`,
-    "Wait, or correct the clock of the provider or of this server.",
-  );
-}
-
-/** Returns the reason in our words. A stranger gets no more details about a refused token. */
-function reasonOf(code: string | undefined, claim: string | undefined): string {
-  switch (code) {
-    case "ERR_JWT_EXPIRED":
-      return "it has expired";
-    case "ERR_JWT_CLAIM_VALIDATION_FAILED":
-      return `the claim ${claim} is missing or has the wrong value`;
-    case "ERR_JOSE_ALG_NOT_ALLOWED":
-      return `its algorithm must be one of ${ALGORITHMS.join(", ")}`;
-    case "ERR_JWKS_NO_MATCHING_KEY":
-      return "its key is not in the key set of the provider";
-    case "ERR_JWKS_MULTIPLE_MATCHING_KEYS":
-      return "its header must name the key (kid)";
-    case "ERR_JWS_SIGNATURE_VERIFICATION_FAILED":
-      return "its signature is invalid";
-    default:
-      return "it is malformed";
-  }
 }
 
 function subjectOf({ sub: subject }: JWTPayload): string {

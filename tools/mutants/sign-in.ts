@@ -4,9 +4,22 @@ import type { Mutant } from "./mutant.ts";
 export const signIn: readonly Mutant[] = [
   {
     name: "a signed token can have the scope admin",
-    find: "named.filter((each) => DEFAULT_SCOPES.includes(each))",
-    replace: "named",
-    tests: ["http/jwt"],
+    find: "DEFAULT_SCOPES.filter((each) => named.has(each))",
+    replace: '[...DEFAULT_SCOPES, "admin"].filter((each) => named.has(each))',
+    tests: ["http/jwt-scopes"],
+  },
+  {
+    name: "a signed token that names no scope of Parley has all",
+    find: "return new Set(DEFAULT_SCOPES.filter((each) => named.has(each)));",
+    replace:
+      "const some = DEFAULT_SCOPES.filter((each) => named.has(each)); return new Set(some.length === 0 ? DEFAULT_SCOPES : some);",
+    tests: ["http/jwt-scopes"],
+  },
+  {
+    name: "the claim scp of a signed token is ignored",
+    find: "if (scope === undefined && scp === undefined) return",
+    replace: "if (scope === undefined) return",
+    tests: ["http/jwt-scopes"],
   },
   {
     name: "a signed token for another service is accepted",

@@ -6,7 +6,7 @@ import type { Verified } from "../node/caller.ts";
 import type { DataAccess, IdentityProvider } from "../node/core.ts";
 import { newUsername } from "../resource/fields.ts";
 import { CLOCK_SKEW_SECONDS, refused, verifyClaims } from "./jwt.ts";
-import { DEFAULT_SCOPES, SCOPES } from "./tokens.ts";
+import { DEFAULT_SCOPES } from "./tokens.ts";
 import { newUser } from "./users.ts";
 
 /** The maximum of OpenID Connect. */
@@ -80,11 +80,24 @@ function isBetween(value: number, min: number, max: number): boolean {
   return value >= min && value <= max;
 }
 
-/** Returns our scopes that the token names, never `admin`. If it names none, returns the default scopes. */
-function scopesOf({ scope = "" }: JWTPayload): ReadonlySet<string> {
-  if (typeof scope !== "string")
-    throw refused("the claim scope must be one string, of names separated by spaces");
-  const names = new Set(scope.split(" "));
-  const named = SCOPES.filter((each) => names.has(each));
-  return new Set(named.length === 0 ? DEFAULT_SCOPES : named.filter((each) => DEFAULT_SCOPES.includes(each)));
+/**
+ * Returns our scopes that the token names, of those that a token has by default: never `admin` or `act_as`. A token without the
+ * claim has them all, and one whose claim names none of them has none.
+ */
+function scopesOf({ scope, scp }: JWTPayload): ReadonlySet<string> {
+  if (scope === undefined && scp === undefined) return new Set(DEFAULT_SCOPES);
+  const names = scope === undefined ? namesOf(scp) : typeof scope === "string" ? scope.split(" ") : undefined;
+  if (!names)
+    throw refused(
+      "the claim scope must be a string of names separated by spaces, and scp that or an array of names",
+    );
+  // Some providers put the address of the API before each name, such as api://parley/contacts:read.
+  const named = new Set(names.map((name) => name.slice(name.lastIndexOf("/") + 1)));
+  return new Set(DEFAULT_SCOPES.filter((each) => named.has(each)));
+}
+
+/** Returns the names in a claim `scp`, a text or an array of texts; undefined for anything else. */
+function namesOf(scp: unknown): string[] | undefined {
+  if (typeof scp === "string") return scp.split(" ");
+  return Array.isArray(scp) && scp.every((name) => typeof name === "string") ? scp : undefined;
 }

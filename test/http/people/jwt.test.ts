@@ -221,24 +221,6 @@ for (const engine of ["SQLite", "PostgreSQL"]) {
   });
 }
 
-test("a signed token has the Parley scopes that it names, or all but admin", async (t) => {
-  const { status, get, claims } = await start(t);
-  const may = async (scope: string | undefined, path: string) =>
-    (await get(signJwt(first, claims({ scope })), path)).status;
-  for (const scope of [undefined, "", "openid profile"]) {
-    assert.equal(await may(scope, "/v1/contacts"), 200, scope);
-    assert.equal(await may(scope, "/v1/attachments"), 200, scope);
-    assert.equal(await may(scope, "/metrics"), 403, scope);
-  }
-  for (const scope of ["contacts:read", "openid contacts:read admin"]) {
-    assert.equal(await may(scope, "/v1/contacts"), 200, scope);
-    assert.equal(await may(scope, "/v1/attachments"), 403, scope);
-    assert.equal(await may(scope, "/metrics"), 403, scope);
-  }
-  assert.equal(await may("admin", "/v1/contacts"), 403);
-  assert.equal(await status({ scope: "admin" }), 200);
-});
-
 test("a rotated key works at once, and the old one is refused after the next refresh", async (t) => {
   const { provider, clock, get, status, claims } = await start(t);
   const long = { exp: (NOW + DAY) / SECOND };

@@ -25,11 +25,12 @@ export async function openDataAccess(config: Config): Promise<DataAccess> {
 }
 
 export function createDataAccess(
-  { limits, publicUrl, host, port }: Config,
+  { limits, publicUrl, host, port, jwt }: Config,
   db: Database,
   { clock = systemClock, random = systemRandom }: { clock?: Clock; random?: Random } = {},
   wakeEraser: () => void = () => {},
 ): DataAccess {
   const origin = () => publicUrl ?? toHttpUrl(host, port);
-  return { db, clock, random, newId: createIds(clock, random), wakeEraser, limits, origin };
+  const issuer = jwt?.issuer ?? "";
+  return { db, clock, random, newId: createIds(clock, random), wakeEraser, limits, origin, issuer };
 }

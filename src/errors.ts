@@ -43,7 +43,7 @@ export const catalogue = {
   invalid_token: {
     title: "Invalid access token",
     explanation:
-      "The token is malformed, unknown, expired or revoked. Create a new one: `parley token create NAME`. A JWT must come from the identity provider that this server trusts.",
+      "The token is malformed, unknown, expired or revoked. Create a new one: `parley token create NAME`. A JWT must come from an issuer that this server trusts.",
   },
   insufficient_scope: {
     title: "Insufficient scope",
@@ -148,7 +148,12 @@ export const catalogue = {
   username_taken: {
     title: "Username already taken",
     explanation:
-      "Another user has this username, or one that differs only in case or in the form of its characters. Choose another; for a user of an identity provider, change it there. With the scope `admin`, `existing_id` is the id of the user.",
+      "Another user has this username, or one that differs only in case or in the form of its characters. Choose another; for a user of an identity provider, change it there, or link the user who has the name: `PUT /v1/users/{user_id}`. With the scope `admin`, `existing_id` is the id of the user.",
+  },
+  identity_taken: {
+    title: "Identity already taken",
+    explanation:
+      "Another user has this issuer and subject. Remove the identities of that user first: `PUT /v1/users/{user_id}` with `subject` null. With the scope `admin`, `existing_id` is the id of the user.",
   },
   upload_offset_mismatch: {
     title: "Wrong upload offset",

@@ -96,6 +96,7 @@ export type PushSubscriptionQuery = operations["listPushSubscriptions"]["query"]
 export type PushSubscriptionFields = operations["createPushSubscription"]["body"];
 export type UserQuery = operations["listUsers"]["query"];
 /** The changes of a user's profile. Null clears a field. */
+export type UserChanges = operations["updateUser"]["body"];
 export type ProfileChanges = operations["updateMe"]["body"];
 export type UserFields = operations["createUser"]["body"];
 export type TokenQuery = operations["listTokens"]["query"];

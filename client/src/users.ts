@@ -1,6 +1,6 @@
 import { List } from "./list.ts";
 import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
-import type { ProfileChanges, User, UserFields, UserQuery, UserWithUnread } from "./types.ts";
+import type { User, UserChanges, UserFields, UserQuery, UserWithUnread } from "./types.ts";
 
 const PATH = ["v1", "users"];
 
@@ -16,18 +16,18 @@ export class Users {
     return new List(this.#transport, PATH, query, options);
   }
 
-  /** Throws `username_taken`, with the user's id in `members.existing_id`, if the username exists. */
+  /** Throws `username_taken` or `identity_taken` if another user has the username or the identity, with that user's id in `members.existing_id`. */
   create(fields: UserFields, options: CreateOptions = {}): Promise<User> {
     return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
   }
 
-  /** With the number of the user's unread conversations, for a badge. */
+  /** With the identities, and the number of the user's unread conversations, for a badge. */
   retrieve(id: string, options: CallOptions = {}): Promise<UserWithUnread> {
     return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
   }
 
-  /** Changes the profile; null clears a field. */
-  update(id: string, changes: ProfileChanges, options: ChangeOptions = {}): Promise<UserWithUnread> {
+  /** Changes the profile and the identities; null clears a field, and as `subject` removes all identities. Throws `identity_taken`. */
+  update(id: string, changes: UserChanges, options: ChangeOptions = {}): Promise<UserWithUnread> {
     return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id], body: changes });
   }
 

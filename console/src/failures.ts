@@ -107,6 +107,7 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   delivery_not_found: "The delivery is too old and was deleted.",
   contact_exists: "You already have a contact with this username.",
   username_taken: "A user with this username already exists.",
+  identity_taken: "Another user has this identity.",
   count_limit_reached: "You have reached a limit of the server. Delete what you no longer need.",
   idempotency_in_progress: "The server is still working on this. Try again in a moment.",
   webhook_disabled: "The webhook is disabled. Enable it first.",

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { OperatorError } from "../errors.ts";
 import { parseKeySetUrl } from "../util/addresses.ts";
-import { parseClaim } from "./parse.ts";
+import { parseClaim, parseFlag } from "./parse.ts";
 import { type Environment, read, type Setting } from "./setting.ts";
 
 /** A public key and the only algorithm that it verifies. */
@@ -21,6 +21,8 @@ export interface JwtSettings {
   /** They verify HS256; more than one while they are rotated. */
   secrets: readonly string[];
   publicKey: PublicKey | null;
+  /** Whether the first token of a subject signs in as the user of its username, if that user has no identity. */
+  linksUsernames: boolean;
 }
 
 const CLAIM = "a string of 1 to 255 characters, exactly as in the tokens";
@@ -64,6 +66,13 @@ export const JWT_SETTINGS = {
     unset: "none",
     parse: parsePublicKey,
   },
+  linksUsernames: {
+    name: "PARLEY_JWT_LINK_USERNAMES",
+    accepts:
+      "true (the first token with the username of a user who has no identity signs in as this user) or false",
+    fallback: "false",
+    parse: parseFlag("false", "true"),
+  },
 } satisfies Record<string, Setting<unknown>>;
 
 /** Returns null if no signed tokens are accepted. */
@@ -74,6 +83,7 @@ export function readJwt(env: Environment): JwtSettings | null {
     keySetUrl: read(JWT_SETTINGS.jwtKeySetUrl, env),
     secrets: read(JWT_SETTINGS.jwtSecrets, env),
     publicKey: read(JWT_SETTINGS.jwtPublicKey, env),
+    linksUsernames: read(JWT_SETTINGS.linksUsernames, env),
   };
   const { issuer, audience, keySetUrl, secrets, publicKey } = settings;
   const hasBoth = issuer !== null && audience !== null;

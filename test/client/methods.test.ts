@@ -320,7 +320,7 @@ onEngines("users, tokens, the audit trail and the caller are read and managed", 
   const parley = await clientOf(server, {}, { scopes: SCOPES });
   const { users, tokens, audit } = parley;
   const alan = await users.create({ username: "alan", display_name: "Alan" });
-  assert.deepEqual(await users.retrieve(alan.id), { ...alan, unread_conversations: 0 });
+  assert.deepEqual(await users.retrieve(alan.id), { ...alan, unread_conversations: 0, identities: [] });
   assert.deepEqual(await users.list({ username: "alan" }), { has_more: false, data: [alan] });
   const { token, ...shown } = await tokens.create({
     user_id: alan.id,
@@ -331,7 +331,9 @@ onEngines("users, tokens, the audit trail and the caller are read and managed", 
   assert.deepEqual((await tokens.list({ user_id: alan.id })).data, [shown]);
   const his = new Parley({ url: `${server.url}/`, token: async () => token });
   const named = await users.update(alan.id, { display_name: "Alan T." }, { ifMatch: etagOf(alan) });
-  assert.deepEqual(named, { ...alan, display_name: "Alan T.", unread_conversations: 0 });
+  assert.deepEqual(named, { ...alan, display_name: "Alan T.", unread_conversations: 0, identities: [] });
+  const { identities } = await users.update(alan.id, { subject: "7", issuer: "https://login.example" });
+  assert.deepEqual(identities, [{ issuer: "https://login.example", subject: "7" }]);
   const updated = await his.updateMe({ display_name: null, data: { theme: "dark" } });
   assert.deepEqual([updated.display_name, updated.data], [null, { theme: "dark" }]);
   const me = await his.me();

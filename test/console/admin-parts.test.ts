@@ -162,7 +162,7 @@ test("audit entries become sentences", () => {
   );
   assert.equal(
     say(entry("user.created", { object_id: "usr_ann", details: { username: "ann" } })),
-    "ann signed in for the first time with the identity provider",
+    "ann signed in for the first time with a signed token",
   );
   assert.equal(
     say(entry("webhook.disabled", { actor_id: null, details: { origin: "https://a.example" } })),

@@ -82,7 +82,16 @@ async function doRareWrites(db: Database, userId: string): Promise<void> {
   await db.write("forgetKeys", { now, limit });
   await db.write("forgetSecrets", { now });
   await db.write("releaseStorage", { userId, id: "res" });
-  await db.write("createIdentity", { issuer: "a", subject: "b", user: aUser("usr_new") });
+  const identity = { issuer: "a", subject: "b" };
+  await db.write("createIdentity", { identity, user: aUser("usr_new"), linksUsernames: true });
+  const update = { id: "usr_new", changes: {}, picturesUrl: "", expected: null };
+  for (const other of [{ issuer: "a", subject: "c" }, null])
+    await db.write("updateLinkedUser", {
+      ...{ ...update, entry: anEntry() },
+      ...{ identity: other, linkEntry: anEntry() },
+    });
+  const linked = { identity, linkEntry: anEntry() };
+  await db.write("createLinkedUser", { ...aUser("usr_linked"), ...linked });
   await db.write("deleteIdentities", { userId: "usr_new" });
   await db.write("clearUnscanned", { id: "att_00000001" });
   await db.write("setPlaceholder", { id: "att_00000001", placeholder: "a" });

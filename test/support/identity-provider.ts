@@ -38,7 +38,7 @@ export const ISSUER = "https://login.example/realm";
 export const AUDIENCE = "parley";
 const NO_KEYS = {
   ...{ issuer: ISSUER, audience: AUDIENCE, keySetUrl: null },
-  ...{ secrets: [], publicKey: null },
+  ...{ secrets: [], publicKey: null, linksUsernames: false },
 };
 
 export async function startProvider(t: TestContext, ...keys: SigningKey[]): Promise<Provider> {

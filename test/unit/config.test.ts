@@ -91,7 +91,7 @@ const JWT = {
 test("signed tokens need issuer, audience and key set together", () => {
   assert.equal(readConfig({}).jwt, null);
   const [issuer, audience, keySetUrl] = Object.values(JWT);
-  const others = { secrets: [], publicKey: null };
+  const others = { secrets: [], publicKey: null, linksUsernames: false };
   assert.deepEqual(readConfig(JWT).jwt, { issuer, audience, keySetUrl, ...others });
   for (const name of Object.keys(JWT)) {
     for (const env of [{ ...JWT, [name]: "" }, { [name]: JWT[name as keyof typeof JWT] }]) {
@@ -118,6 +118,11 @@ test("with a secret, issuer and audience are optional, but not with a key set", 
       () => readConfig({ PARLEY_JWT_SECRET, PARLEY_JWT_JWKS_URL, ...claims }),
       /must be set together/,
     );
+  assert.equal(readConfig({ PARLEY_JWT_LINK_USERNAMES: "true" }).jwt, null);
+  assert.equal(
+    readConfig({ PARLEY_JWT_SECRET, PARLEY_JWT_LINK_USERNAMES: "true" }).jwt?.linksUsernames,
+    true,
+  );
 });
 
 test("a key set is fetched over https, or over http on loopback", () => {

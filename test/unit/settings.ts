@@ -342,6 +342,13 @@ export const SETTINGS: Record<string, Setting> = {
       '{"kty":"oct","k":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}',
     ],
   },
+  PARLEY_JWT_LINK_USERNAMES: {
+    read: (config) => config.jwt?.linksUsernames ?? false,
+    fallback: false,
+    form: "true (the first token with the username of a user who has no identity signs in as this user) or false",
+    good: [["false", false]],
+    bad: ["yes", "1", "TRUE"],
+  },
   PARLEY_CORS_ORIGINS: {
     read: (config) => config.corsOrigins,
     fallback: [],

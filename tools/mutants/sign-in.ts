@@ -101,4 +101,28 @@ export const signIn: readonly Mutant[] = [
     replace: ' && namedCurve !== ""',
     tests: ["http/jwt-keys"],
   },
+  {
+    name: "a signed token signs in as any user of its name",
+    find: "const namesake = linksUsernames ?",
+    replace: 'const namesake = linksUsernames || identity.subject !== "" ?',
+    tests: ["http/linking"],
+  },
+  {
+    name: "a user with an identity is linked by name to another",
+    find: "AND NOT EXISTS (SELECT 1 FROM identities i WHERE i.user_id = users.id)",
+    replace: "",
+    tests: ["http/linking"],
+  },
+  {
+    name: "an identity is found by its subject alone",
+    find: "WHERE i.issuer = ${issuer} AND i.subject = ${subject}`",
+    replace: "WHERE (i.issuer = ${issuer} OR i.issuer <> '') AND i.subject = ${subject}`",
+    tests: ["http/linking"],
+  },
+  {
+    name: "a verified token outlives the identity of its user",
+    find: "sql`DELETE FROM identities WHERE user_id = ${userId}`, NOTE_REVOCATION, recordEntry(",
+    replace: "sql`DELETE FROM identities WHERE user_id = ${userId}`, recordEntry(",
+    tests: ["http/linking"],
+  },
 ];

@@ -33,8 +33,13 @@ function toHook({ object_id, action }: AuditEntry, { origin }: Details): Phrase 
 const SENTENCES: Readonly<Record<string, ToParts>> = {
   "user.created": ({ actor_id, object_id }, { username }) =>
     actor_id === object_id
-      ? ["signed in for the first time with the identity provider"]
+      ? ["signed in for the first time with a signed token"]
       : ["created the user ", user(object_id, username)],
+  "user.linked": ({ actor_id, object_id }, { subject }) =>
+    actor_id === object_id
+      ? [`signed in as ${quoted(subject)} for the first time`]
+      : ["linked ", user(object_id), ` to the subject ${quoted(subject)}`],
+  "user.unlinked": ({ object_id }) => ["removed the identities of ", user(object_id)],
   "user.deleted": (_, { username }) => [`erased the user ${quoted(username)}`],
   "token.created": (_, details) => ["created ", ...toToken(details)],
   "token.revoked": (_, details) => ["revoked ", ...toToken(details)],
@@ -142,6 +147,8 @@ export const ACTIONS: readonly {
     label: "Users",
     actions: [
       ["user.created", "Created"],
+      ["user.linked", "Linked"],
+      ["user.unlinked", "Unlinked"],
       ["user.deleted", "Erased"],
     ],
   },

@@ -32,6 +32,8 @@ export interface DataAccess {
   limits: Limits;
   /** The public base URL without a trailing slash; on a server known once it listens. */
   origin: () => string;
+  /** The issuer of an identity that names none: that of the accepted JWTs, or empty. */
+  issuer: string;
 }
 
 /** Which JWTs are accepted: their claims, and the keys that verify them. */

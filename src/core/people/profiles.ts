@@ -1,3 +1,4 @@
+import type { Identity } from "../../db/queries/people/identities.ts";
 import type { Caller } from "../node/caller.ts";
 import type { DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
@@ -34,19 +35,21 @@ export const operatorFields = {
   ),
 };
 
-/** The fields of a user that admins can change. */
-export const userChanges = { ...profileFields, ...operatorFields };
-
-/** Throws `user_not_found`, `invalid_token` if the caller was deleted after the token was checked, and `precondition_failed`. */
+/**
+ * Changes the profile and, unless `identity` is undefined, the identities: adds it, or removes them all if it is null. Throws
+ * `user_not_found`, `invalid_token` if the caller was deleted after the token was checked, `precondition_failed`, and
+ * `identity_taken`.
+ */
 export async function updateProfile(
   core: DataAccess,
   caller: Caller,
   id: string,
-  { accepts_everyone, ...changes }: Parsed<typeof userChanges>,
+  { accepts_everyone, ...changes }: Parsed<typeof profileFields & typeof operatorFields>,
   expected: Expected,
+  identity?: Identity | null,
 ): Promise<void> {
   const entry = newEntry(core, caller);
-  await core.db.write("updateUser", {
+  const update = {
     id,
     changes: {
       ...changes,
@@ -55,7 +58,9 @@ export async function updateProfile(
     picturesUrl: toPicturesUrl(core, id),
     expected,
     entry,
-  });
+  };
+  if (identity === undefined) await core.db.write("updateUser", update);
+  else await core.db.write("updateLinkedUser", { ...update, identity, linkEntry: newEntry(core, caller) });
   // It erases a stored picture that `avatar_url` replaces.
   if (changes.avatar_url !== undefined) core.wakeEraser();
 }

@@ -16,8 +16,10 @@ export interface SessionToken {
 const SESSION_MS = 24 * 60 * 60 * 1000;
 
 /** Creates a token for the user of verified claims, and the user at the first sign-in. Throws `username_taken`. */
-export async function signInByOpenId(core: Core, issuer: string, claims: JWTPayload): Promise<SessionToken> {
-  const userId = await findOrMakeUser(core, issuer, claims);
+export async function signInByOpenId(core: Core, claims: JWTPayload): Promise<SessionToken> {
+  const user = await findOrMakeUser(core, claims);
+  if (!user) throw new ParleyError("invalid_token", "The user was just erased. Sign in again.");
+  const userId = user.user_id;
   const expiresAt = core.clock() + SESSION_MS;
   const { token, row } = makeToken(core, null, userId, { name: "console", expiresAt });
   // The user is the only possible actor.

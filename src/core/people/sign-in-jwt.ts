@@ -1,26 +1,23 @@
 import type { JWTPayload } from "jose";
-import { findIdentity } from "../../db/queries/people/identities.ts";
+import { findIdentity, type IdentityRow } from "../../db/queries/people/identities.ts";
 import { ParleyError } from "../../errors.ts";
-import { isCleanText } from "../../util/text.ts";
 import type { Verified } from "../node/caller.ts";
-import type { DataAccess, IdentityProvider } from "../node/core.ts";
+import type { Core, IdentityProvider } from "../node/core.ts";
 import { newUsername } from "../resource/fields.ts";
+import { MAX_SUBJECT_LENGTH, subjectField } from "./identities.ts";
 import { CLOCK_SKEW_SECONDS, refused, verifyClaims } from "./jwt.ts";
 import { DEFAULT_SCOPES } from "./tokens.ts";
 import { newUser } from "./users.ts";
-
-/** The maximum of OpenID Connect. */
-const MAX_SUBJECT_LENGTH = 255;
 
 /** Matches the form of a JWT. Our own tokens contain no dot. */
 export const JWT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /**
- * Verifies a JWT and returns its user. Creates the user at the first token unless `known` is set.
+ * Verifies a JWT and returns its user. Unless `known` is set, creates the user at the first token.
  * Throws `invalid_token`, `username_taken`, or `unavailable` if there are no keys to verify it.
  */
 export async function verifyJwt(
-  core: DataAccess,
+  core: Core,
   provider: IdentityProvider,
   token: string,
   known: boolean,
@@ -28,56 +25,56 @@ export async function verifyJwt(
   const { claims, byKeySet } = await verifyClaims(provider, token, core.clock);
   // Before the user is created: a refused token creates none.
   const scopes = scopesOf(claims);
-  const issuer = provider.issuer ?? "";
-  let userId = await findIdentity(core.db, issuer, subjectOf(claims));
-  if (userId === undefined && known) throw refused("its user was erased");
-  userId ??= await makeUser(core, issuer, claims);
+  const user = known ? await findUser(core, subjectOf(claims)) : await findOrMakeUser(core, claims);
+  if (!user) throw refused("its user was erased or has lost this identity");
   return {
-    caller: { userId, tokenId: null, scopes, actedById: null },
+    caller: { userId: user.user_id, tokenId: null, scopes, actedById: null },
     expiresAt: (claims.exp! + CLOCK_SKEW_SECONDS) * 1000,
     byKeySet,
   };
 }
 
-function subjectOf({ sub: subject }: JWTPayload): string {
-  if (
-    typeof subject !== "string" ||
-    !isCleanText(subject) ||
-    !isBetween(subject.length, 1, MAX_SUBJECT_LENGTH)
-  ) {
-    throw refused(`the claim sub must be a string of 1 to ${MAX_SUBJECT_LENGTH} characters`);
-  }
-  return subject;
-}
-
-/** Returns the user of these claims, which are verified. Creates the user if there is none. Throws `username_taken`. */
-export async function findOrMakeUser(core: DataAccess, issuer: string, claims: JWTPayload): Promise<string> {
-  return (await findIdentity(core.db, issuer, subjectOf(claims))) ?? makeUser(core, issuer, claims);
-}
-
-async function makeUser(core: DataAccess, issuer: string, claims: JWTPayload): Promise<string> {
+/**
+ * Returns the user of these claims, which are verified. Creates the user if there is none.
+ * Undefined if the user is being erased. Throws `username_taken`.
+ */
+export async function findOrMakeUser(core: Core, claims: JWTPayload): Promise<IdentityRow | undefined> {
   const subject = subjectOf(claims);
+  const user = await findUser(core, subject);
+  if (!user) await makeUser(core, subject, claims);
+  return user ?? findUser(core, subject);
+}
+
+function findUser(core: Core, subject: string): Promise<IdentityRow | undefined> {
+  return findIdentity(core.db, core.issuer, subject);
+}
+
+function subjectOf({ sub }: JWTPayload): string {
+  const subject = subjectField.parse(sub);
+  if (subject !== undefined) return subject;
+  throw refused(`the claim sub must be a string of 1 to ${MAX_SUBJECT_LENGTH} characters`);
+}
+
+async function makeUser(core: Core, subject: string, claims: JWTPayload): Promise<void> {
   const name = newUsername.parse(claims.preferred_username) ?? newUsername.parse(subject);
   if (name === undefined) {
     throw refused(`preferred_username or sub must be a valid username: ${newUsername.accepts}`);
   }
-  const user = newUser(core, null, { username: name });
+  const made = newUser(core, null, { username: name });
   // The user is the only possible actor.
-  const entry = { ...user.entry, actorId: user.id };
+  const user = { ...made, entry: { ...made.entry, actorId: made.id } };
+  const identity = { issuer: core.issuer, subject };
+  const linksUsernames = core.identityProvider?.linksUsernames ?? false;
   try {
-    return await core.db.write("createIdentity", { issuer, subject, user: { ...user, entry } });
+    await core.db.write("createIdentity", { identity, user, linksUsernames });
   } catch (error) {
     if (!(error instanceof ParleyError) || error.code !== "username_taken") throw error;
     throw new ParleyError(
       "username_taken",
-      "Another user already has the username of this token. Change the username at the identity provider, or ask the " +
-        "operator to remove the other user.",
+      "Another user already has the username of this token. If it is the same person, an admin links them: " +
+        "PUT /v1/users/{user_id} with the sub of this token as subject. Otherwise change the username at the identity provider.",
     );
   }
-}
-
-function isBetween(value: number, min: number, max: number): boolean {
-  return value >= min && value <= max;
 }
 
 /**

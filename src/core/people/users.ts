@@ -1,3 +1,4 @@
+import { allIdentities } from "../../db/queries/people/identities.ts";
 import { addSetFields } from "../../db/queries/people/profiles.ts";
 import {
   allUsers as allUserRows,
@@ -54,7 +55,8 @@ import {
 } from "../resource/schema.ts";
 import { toAvatarUrl, userKind } from "../resource/senders.ts";
 import type { Turns } from "../resource/turns.ts";
-import { operatorFields, updateProfile, type userChanges } from "./profiles.ts";
+import { identities, identityChanges, newIdentityFields, toIdentity } from "./identities.ts";
+import { operatorFields, profileFields, updateProfile } from "./profiles.ts";
 import { makeToken, revokeTokensOf, SCOPES } from "./tokens.ts";
 
 export const storageUse = object({
@@ -85,6 +87,7 @@ type User = TypeOf<typeof userResource>;
 export const userWithUnreadResource = resource("UserWithUnread", {
   ...userMembers,
   unread_conversations: described(count, "Without muted ones; 100 means 100 or more. 0 for a bot."),
+  identities: described(identities, "Whose JWTs sign in as the user."),
 });
 
 /** The fields of a new user. */
@@ -96,6 +99,7 @@ export const userFields = {
   kind: optional(describedField(choice("person", "bot"), "The default is person. It never changes.")),
   ...operatorFields,
   data: optional(jsonObject),
+  ...newIdentityFields,
 };
 type UserFields = Parsed<typeof userFields>;
 
@@ -107,9 +111,12 @@ export const userFilters = {
   ),
 };
 
+/** The fields that an admin can change. */
+export const userChanges = { ...profileFields, ...operatorFields, ...identityChanges };
+
 /**
  * Creates a user; `caller` is null on the command line. A request with an Idempotency-Key is idempotent. Throws
- * `username_taken`.
+ * `username_taken` and `identity_taken`.
  */
 export async function createUser(
   core: DataAccess,
@@ -118,8 +125,15 @@ export async function createUser(
   key?: string,
 ): Promise<User & { replayed: boolean }> {
   const row = newUser(core, caller, fields);
-  const asked = ["createUser", fields];
-  const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "createUser", row);
+  const request = { caller, key, asked: ["createUser", fields] };
+  const identity = toIdentity(core, fields);
+  const { result, replayed } = await (identity
+    ? writeIdempotent(core, request, "createLinkedUser", {
+        ...row,
+        identity,
+        linkEntry: newEntry(core, caller),
+      })
+    : writeIdempotent(core, request, "createUser", row));
   const user = toUser(core, {
     id: result.id,
     username: row.username,
@@ -185,25 +199,30 @@ async function readUser(core: DataAccess, id: string): Promise<DetailedUserRow> 
   return row;
 }
 
-/** Gets a user with the number of conversations with unread messages. Throws `user_not_found`. */
+/** Gets a user with the number of conversations with unread messages, and the identities. Throws `user_not_found`. */
 export async function getUserWithUnread(core: DataAccess, id: string): Promise<Versioned> {
   const row = await readUser(core, id);
   const user: TypeOf<typeof userWithUnreadResource> = {
     ...toUser(core, row),
     unread_conversations: await countUnreadConversations(core, row),
+    identities: await allIdentities(core.db, id),
   };
   return versioned(JSON.stringify(user), row.version);
 }
 
-/** Changes the profile of a user. Throws `user_not_found` and `precondition_failed`. */
+/**
+ * Changes the profile and the identities of a user. Throws `user_not_found`, `identity_taken`, `count_limit_reached` and
+ * `precondition_failed`.
+ */
 export async function updateUser(
   core: DataAccess,
   caller: Caller,
   id: string,
-  changes: Parsed<typeof userChanges>,
+  { issuer, subject, ...profile }: Parsed<typeof userChanges>,
   expected: Expected,
 ): Promise<Versioned> {
-  await updateProfile(core, caller, id, changes, expected);
+  const identity = toIdentity(core, { issuer, subject });
+  await updateProfile(core, caller, id, profile, expected, identity);
   return readBack(getUserWithUnread(core, id));
 }
 

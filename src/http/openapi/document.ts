@@ -66,7 +66,7 @@ export function buildOpenApi(groups: readonly Group[], version: string, examples
           type: "http",
           scheme: "bearer",
           description:
-            "An access token, as `parley token create NAME` prints it, or a JWT of the identity provider that the server trusts.",
+            "An access token, as `parley token create NAME` prints it, or a JWT of an issuer that the server trusts.",
         },
       },
       parameters: { ActAs: actAs },

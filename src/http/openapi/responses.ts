@@ -64,7 +64,7 @@ export const problem: Resource = {
       "provided-offset": described(bytes, "The offset of the request (`upload_offset_mismatch`)."),
       existing_id: described(
         text,
-        "The contact or user that has the username (`contact_exists`, `username_taken`).",
+        "The contact or user that has the username or the identity (`contact_exists`, `username_taken`, `identity_taken`).",
       ),
       index: described(count, "The place, from 0, of the name that is nobody's (`user_not_found`)."),
       request_id: id("req"),

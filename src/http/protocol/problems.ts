@@ -35,6 +35,7 @@ const statuses: Record<ErrorCode, number> = {
   request_timeout: 408,
   contact_exists: 409,
   username_taken: 409,
+  identity_taken: 409,
   count_limit_reached: 409,
   idempotency_in_progress: 409,
   events_erased: 410,

@@ -7,6 +7,7 @@ import { attachmentsQuery } from "../../../src/db/queries/files/attachments.ts";
 import { uploadsQuery } from "../../../src/db/queries/files/upload-resumable.ts";
 import { invitedQuery, membersQuery } from "../../../src/db/queries/groups/group-members.ts";
 import { findGroups, findJoined, groupSeat, joinedQuery } from "../../../src/db/queries/groups/groups.ts";
+import { allIdentities, findIdentity } from "../../../src/db/queries/people/identities.ts";
 import { invitationsQuery, seenInvitation } from "../../../src/db/queries/people/invitations.ts";
 import { allTokens, findTokenById, tokensQuery } from "../../../src/db/queries/people/tokens.ts";
 import {
@@ -150,6 +151,8 @@ async function allExpected(): Promise<Expected[]> {
       is_seen: true,
     }),
     await expectRead((db) => findGroups(db, ["a"]), GROUP),
+    await expectRead((db) => findIdentity(db, "a", "b"), { user_id: true }),
+    await expectRead((db) => allIdentities(db, "a"), { issuer: true, subject: true }),
     await expectRead((db) => findJoined(db, "a", ["b"]), { ...GROUP, role: true }),
     await expectRead((db) => findUserById(db, "a"), USER),
     await expectRead((db) => allUsers(db), DETAILED_USER),

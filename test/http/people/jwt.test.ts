@@ -142,7 +142,10 @@ test("a signed token with the username of another user is 409 username_taken", a
     const response = await get(signJwt(first, claims()));
     const body = (await response.json()) as { code: string; detail: string };
     assert.deepEqual([response.status, body.code], [409, "username_taken"]);
-    assert.match(body.detail, /Another user already has the username .* at the identity provider/);
+    assert.match(
+      body.detail,
+      /Another user already has the username .* PUT \/v1\/users\/\{user_id\} .* at the identity provider/,
+    );
   }
   await deleteUser(server.app.core, null, (await getUserByName(server.app.core, "ada")).id);
   await idOf(await get(signJwt(first, claims())));

@@ -37,7 +37,7 @@ scenarios(open, office, [
       async after({ server, people: { admin } }, { body }) {
         const ask = asker(server, admin);
         const shown = await ask("GET", `/v1/users/${body.id}`);
-        assert.deepEqual(shown.body, { ...body, unread_conversations: 0 });
+        assert.deepEqual(shown.body, { ...body, unread_conversations: 0, identities: [] });
         const { token } = (await ask("POST", "/v1/tokens", { user_id: body.id })).body;
         const me = asker(server, { ...admin, headers: { authorization: `Bearer ${token}` } })(
           "GET",

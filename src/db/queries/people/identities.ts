@@ -1,26 +1,129 @@
+import { ParleyError } from "../../../errors.ts";
 import { type Reader, type Statement, sql } from "../../sql.ts";
-import { get, run, type Write } from "../../write.ts";
-import { type CreateUser, createUser } from "./users.ts";
+import { all, batch, get, run, type Write, write } from "../../write.ts";
+import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
+import { type UpdateUser, updateUser } from "./profiles.ts";
+import { NOTE_REVOCATION } from "./tokens.ts";
+import { type CreateUser, createUser, type Made } from "./users.ts";
 
-function find(issuer: string, subject: string): Statement<{ user_id: string }> {
-  return sql`SELECT user_id FROM identities WHERE issuer = ${issuer} AND subject = ${subject}`;
+/** Whose token a JWT is. */
+export interface Identity {
+  /** Empty if the server does not check issuers. */
+  issuer: string;
+  subject: string;
 }
 
-/** Finds the id of the user. */
-export async function findIdentity(db: Reader, issuer: string, subject: string): Promise<string | undefined> {
-  return (await db.get(find(issuer, subject)))?.user_id;
+export interface IdentityRow {
+  user_id: string;
 }
 
-/** Creates the user, unless another request was faster, and returns the id. Throws `username_taken`. */
-function* createIdentity(input: { issuer: string; subject: string; user: CreateUser }): Write<string> {
-  const { issuer, subject, user } = input;
-  const known = yield* get(find(issuer, subject));
-  if (known) return known.user_id;
-  yield* createUser(user);
-  yield* run(
-    sql`INSERT INTO identities (issuer, subject, user_id) VALUES (${issuer}, ${subject}, ${user.id})`,
-  );
-  return user.id;
+function find({ issuer, subject }: Identity): Statement<IdentityRow> {
+  return sql`SELECT i.user_id FROM identities i
+    WHERE i.issuer = ${issuer} AND i.subject = ${subject}`;
 }
 
-export const identityWrites = { createIdentity };
+/** Finds the user of an identity. */
+export function findIdentity(db: Reader, issuer: string, subject: string): Promise<IdentityRow | undefined> {
+  return db.get(find({ issuer, subject }));
+}
+
+/** Returns the identities of a user in the order of issuer and subject. */
+export function allIdentities(db: Reader, userId: string): Promise<Identity[]> {
+  return db.all(identitiesOf(userId));
+}
+
+function identitiesOf(userId: string): Statement<Identity> {
+  return sql`SELECT issuer, subject FROM identities WHERE user_id = ${userId} ORDER BY issuer, subject`;
+}
+
+interface CreateIdentity {
+  identity: Identity;
+  user: CreateUser;
+  /** Whether to sign in as the user who has the username, if that user has no identity yet. */
+  linksUsernames: boolean;
+}
+
+/** Creates the user, unless another request was faster. Throws `username_taken`. */
+function* createIdentity({ identity, user, linksUsernames }: CreateIdentity): Write<void> {
+  if (yield* get(find(identity))) return;
+  const namesake = linksUsernames ? yield* get(findUnlinked(user.usernameKey)) : undefined;
+  if (namesake) yield* addIdentity(namesake.id, identity, { ...user.entry, actorId: namesake.id });
+  else {
+    yield* createUser(user);
+    yield* run(insertIdentity(user.id, identity));
+  }
+}
+
+/** Finds the user of this name who has no identity. */
+function findUnlinked(usernameKey: string): Statement<{ id: string }> {
+  return sql`SELECT id FROM users WHERE username_key = ${usernameKey}
+    AND NOT EXISTS (SELECT 1 FROM identities i WHERE i.user_id = users.id)`;
+}
+
+function insertIdentity(userId: string, { issuer, subject }: Identity): Statement {
+  return sql`INSERT INTO identities (issuer, subject, user_id) VALUES (${issuer}, ${subject}, ${userId})`;
+}
+
+/** Creates a user whose first JWT finds it. Throws `username_taken` and `identity_taken`. */
+function* createLinkedUser(input: CreateUser & { identity: Identity; linkEntry: NewEntry }): Write<Made> {
+  const made = yield* createUser(input);
+  yield* addIdentity(input.id, input.identity, input.linkEntry);
+  return made;
+}
+
+const MAX_IDENTITIES = 20;
+
+/**
+ * Part of other writes: adds the identity, and reports whether the user did not have it. Throws `identity_taken` and
+ * `count_limit_reached`.
+ */
+function* addIdentity(userId: string, identity: Identity, entry: NewEntry): Write<boolean> {
+  const holder = yield* get(find(identity));
+  if (holder?.user_id === userId) return false;
+  if (holder) {
+    throw new ParleyError("identity_taken", undefined, {
+      param: "subject",
+      members: { existing_id: holder.user_id },
+    });
+  }
+  if ((yield* all(identitiesOf(userId))).length >= MAX_IDENTITIES) {
+    throw new ParleyError(
+      "count_limit_reached",
+      `A user can have ${MAX_IDENTITIES} identities. Remove them with subject null, then add those that you need.`,
+    );
+  }
+  yield* batch([insertIdentity(userId, identity), recordEntry(entry, "user.linked", userId, identity)]);
+  return true;
+}
+
+/** Part of other writes: refuses JWTs of the user from now on, and reports whether the user had any identity. */
+function* removeIdentities(userId: string, entry: NewEntry): Write<boolean> {
+  const removed = yield* all(identitiesOf(userId));
+  if (removed.length === 0) return false;
+  yield* batch([
+    sql`DELETE FROM identities WHERE user_id = ${userId}`,
+    NOTE_REVOCATION,
+    recordEntry(entry, "user.unlinked", userId, { subjects: removed.map(({ subject }) => subject) }),
+  ]);
+  return true;
+}
+
+interface UpdateLinkedUser extends UpdateUser {
+  /** Null removes all identities. */
+  identity: Identity | null;
+  linkEntry: NewEntry;
+}
+
+/** Changes the profile and the identities. Throws what `updateUser` throws, `identity_taken` and `count_limit_reached`. */
+const updateLinkedUser = write(
+  { publishesEvents: true, revokesTokens: true },
+  function* ({ identity, linkEntry, ...update }: UpdateLinkedUser): Write<void> {
+    yield* updateUser(update);
+    const isChange = identity
+      ? yield* addIdentity(update.id, identity, linkEntry)
+      : yield* removeIdentities(update.id, linkEntry);
+    if (isChange) yield* run(sql`UPDATE users SET version = version + 1 WHERE id = ${update.id}`);
+  },
+);
+
+export const identityWrites = { createIdentity, createLinkedUser, updateLinkedUser };

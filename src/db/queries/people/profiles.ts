@@ -31,7 +31,7 @@ export function addSetFields(
   return CLAIMED.filter((name) => known.includes(name) || given[name] !== undefined).join(" ");
 }
 
-interface UpdateUser {
+export interface UpdateUser {
   id: string;
   changes: ProfileChanges;
   /** The address of the user's stored pictures. Setting `avatar_url` to that of the current one keeps it. */
@@ -50,7 +50,7 @@ interface ProfileRow extends Profile {
  * Changes the profile. A new `avatar_url` erases the stored picture. Throws `user_not_found`, `invalid_token` if the caller was
  * deleted after the token was checked, and `precondition_failed`.
  */
-function* updateUser({ id, changes, picturesUrl, expected, entry }: UpdateUser): Write<void> {
+export function* updateUser({ id, changes, picturesUrl, expected, entry }: UpdateUser): Write<void> {
   const was = yield* get<ProfileRow>(
     sql`SELECT display_name, avatar_url, phone_number, data, accepts_everyone, message_limit, avatar_id, set_fields, version
       FROM users WHERE id = ${id}`,

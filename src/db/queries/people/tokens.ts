@@ -24,7 +24,7 @@ export function findToken(db: Reader, hash: Uint8Array): Promise<TokenRow | unde
 }
 
 /** Part of each write that revokes tokens: makes processes drop the verified tokens that they have in memory. */
-const NOTE_REVOCATION = sql`UPDATE revocations SET count = count + 1`;
+export const NOTE_REVOCATION = sql`UPDATE revocations SET count = count + 1`;
 
 export function findTokenById(db: Reader, id: string): Promise<TokenRow | undefined> {
   return db.get<TokenRow>(sql`SELECT ${COLUMNS} FROM tokens WHERE id = ${id}`);

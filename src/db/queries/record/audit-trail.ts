@@ -55,6 +55,8 @@ export const ACTIONS = [
   "user.created",
   "user.deleted",
   "user.updated",
+  "user.linked",
+  "user.unlinked",
   "webhook.created",
   "webhook.updated",
   "webhook.secret_rotated",

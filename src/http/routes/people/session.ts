@@ -109,7 +109,7 @@ async function redeem(
     );
   }
   const claims = await openId.finish(redirectUri(core), answer, JSON.parse(pending) as PendingSignIn);
-  return signInByOpenId(core, openId.issuer, claims);
+  return signInByOpenId(core, claims);
 }
 
 /** The address of the console, which is registered at the provider. */

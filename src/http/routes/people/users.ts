@@ -1,10 +1,10 @@
-import { userChanges } from "../../../core/people/profiles.ts";
 import {
   createUser,
   deleteUser,
   getUserWithUnread,
   listUsers,
   updateUser,
+  userChanges,
   userFields,
   userFilters,
   userResource,
@@ -37,7 +37,7 @@ export const userOperations: readonly Operation[] = [
     summary: "Create a user",
     body: userFields,
     answer: { status: 201, resource: userResource, versioned: true },
-    errors: ["username_taken"],
+    errors: ["username_taken", "identity_taken"],
     async handle({ core, caller, body, key, reply }) {
       const { replayed, ...user } = await createUser(core, caller, body, key);
       if (replayed) markReplay(reply);
@@ -61,10 +61,10 @@ export const userOperations: readonly Operation[] = [
     path: "/v1/users/:id",
     id,
     scope: "admin",
-    summary: "Update a user's profile",
+    summary: "Update a user's profile and identities",
     body: userChanges,
     answer: { status: 200, resource: userWithUnreadResource, versioned: true },
-    errors: ["user_not_found", "precondition_failed"],
+    errors: ["user_not_found", "identity_taken", "count_limit_reached", "precondition_failed"],
     handle: ({ core, caller, id, body, request }) =>
       updateUser(core, caller, id, body, expectedVersions(request)),
   }),

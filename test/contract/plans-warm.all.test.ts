@@ -84,6 +84,8 @@ async function doRareWrites(db: Database, userId: string): Promise<void> {
   await db.write("releaseStorage", { userId, id: "res" });
   const identity = { issuer: "a", subject: "b" };
   await db.write("createIdentity", { identity, user: aUser("usr_new"), linksUsernames: true });
+  const claims = { display_name: "A", avatar_url: undefined, phone_number: undefined };
+  await db.write("takeProfile", { userId: "usr_new", claims, entry: anEntry() });
   const update = { id: "usr_new", changes: {}, picturesUrl: "", expected: null };
   for (const other of [{ issuer: "a", subject: "c" }, null])
     await db.write("updateLinkedUser", {

@@ -125,4 +125,16 @@ export const signIn: readonly Mutant[] = [
     replace: "sql`DELETE FROM identities WHERE user_id = ${userId}`, recordEntry(",
     tests: ["http/linking"],
   },
+  {
+    name: "claims overwrite what the user has set",
+    find: "&& !isSet.includes(name)",
+    replace: "&& isSet.length > 0",
+    tests: ["http/jwt-profiles"],
+  },
+  {
+    name: "each token with new claims writes them",
+    find: "const fields = row ? findNewClaims(row, claims) : []; if (fields.length === 0) return;",
+    replace: "const fields = Object.keys(claims) as (keyof ClaimedProfile)[];",
+    tests: ["http/jwt-profiles"],
+  },
 ];

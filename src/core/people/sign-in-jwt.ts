@@ -1,9 +1,15 @@
 import type { JWTPayload } from "jose";
-import { findIdentity, type IdentityRow } from "../../db/queries/people/identities.ts";
+import {
+  type ClaimedProfile,
+  findIdentity,
+  findNewClaims,
+  type IdentityRow,
+} from "../../db/queries/people/identities.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Verified } from "../node/caller.ts";
-import type { Core, IdentityProvider } from "../node/core.ts";
-import { newUsername } from "../resource/fields.ts";
+import type { Core, DataAccess, IdentityProvider } from "../node/core.ts";
+import { newEntry } from "../record/audit-trail.ts";
+import { avatarUrl, newUsername, phoneNumber, profileName } from "../resource/fields.ts";
 import { MAX_SUBJECT_LENGTH, subjectField } from "./identities.ts";
 import { CLOCK_SKEW_SECONDS, refused, verifyClaims } from "./jwt.ts";
 import { DEFAULT_SCOPES } from "./tokens.ts";
@@ -13,8 +19,8 @@ import { newUser } from "./users.ts";
 export const JWT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /**
- * Verifies a JWT and returns its user. Unless `known` is set, creates the user at the first token.
- * Throws `invalid_token`, `username_taken`, or `unavailable` if there are no keys to verify it.
+ * Verifies a JWT and returns its user. Unless `known` is set, creates the user at the first token, and takes the profile from
+ * the claims. Throws `invalid_token`, `username_taken`, or `unavailable` if there are no keys to verify it.
  */
 export async function verifyJwt(
   core: Core,
@@ -35,14 +41,16 @@ export async function verifyJwt(
 }
 
 /**
- * Returns the user of these claims, which are verified. Creates the user if there is none.
+ * Returns the user of these claims, which are verified, and takes the profile from them. Creates the user if there is none.
  * Undefined if the user is being erased. Throws `username_taken`.
  */
 export async function findOrMakeUser(core: Core, claims: JWTPayload): Promise<IdentityRow | undefined> {
   const subject = subjectOf(claims);
-  const user = await findUser(core, subject);
+  let user = await findUser(core, subject);
   if (!user) await makeUser(core, subject, claims);
-  return user ?? findUser(core, subject);
+  user ??= await findUser(core, subject);
+  if (user) await takeProfile(core, user, profileOf(claims));
+  return user;
 }
 
 function findUser(core: Core, subject: string): Promise<IdentityRow | undefined> {
@@ -60,9 +68,9 @@ async function makeUser(core: Core, subject: string, claims: JWTPayload): Promis
   if (name === undefined) {
     throw refused(`preferred_username or sub must be a valid username: ${newUsername.accepts}`);
   }
-  const made = newUser(core, null, { username: name });
-  // The user is the only possible actor.
-  const user = { ...made, entry: { ...made.entry, actorId: made.id } };
+  const made = newUser(core, null, { username: name, ...profileOf(claims) });
+  // The user is the only possible actor, and has set no field here.
+  const user = { ...made, entry: { ...made.entry, actorId: made.id }, setFields: "" };
   const identity = { issuer: core.issuer, subject };
   const linksUsernames = core.identityProvider?.linksUsernames ?? false;
   try {
@@ -97,4 +105,21 @@ function scopesOf({ scope, scp }: JWTPayload): ReadonlySet<string> {
 function namesOf(scp: unknown): string[] | undefined {
   if (typeof scp === "string") return scp.split(" ");
   return Array.isArray(scp) && scp.every((name) => typeof name === "string") ? scp : undefined;
+}
+
+/** Writes the claims that differ from the profile, except those of fields that the user or an admin has set. */
+async function takeProfile(core: DataAccess, user: IdentityRow, claims: ClaimedProfile): Promise<void> {
+  const { user_id: userId } = user;
+  if (findNewClaims(user, claims).length === 0) return;
+  const entry = { ...newEntry(core, null), actorId: userId };
+  await core.db.write("takeProfile", { userId, claims, entry });
+}
+
+/** Returns the profile fields that the token has. An empty or invalid claim counts as missing. */
+function profileOf({ name, picture, phone_number }: JWTPayload): ClaimedProfile {
+  return {
+    display_name: profileName.parse(name) ?? undefined,
+    avatar_url: avatarUrl.parse(picture) ?? undefined,
+    phone_number: phoneNumber.parse(phone_number),
+  };
 }

@@ -151,7 +151,9 @@ async function allExpected(): Promise<Expected[]> {
       is_seen: true,
     }),
     await expectRead((db) => findGroups(db, ["a"]), GROUP),
-    await expectRead((db) => findIdentity(db, "a", "b"), { user_id: true }),
+    await expectRead((db) => findIdentity(db, "a", "b"), {
+      ...{ user_id: true, display_name: true, avatar_url: true, phone_number: true, set_fields: true },
+    }),
     await expectRead((db) => allIdentities(db, "a"), { issuer: true, subject: true }),
     await expectRead((db) => findJoined(db, "a", ["b"]), { ...GROUP, role: true }),
     await expectRead((db) => findUserById(db, "a"), USER),

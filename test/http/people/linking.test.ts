@@ -209,12 +209,13 @@ onEach(
   "with PARLEY_JWT_LINK_USERNAMES the first JWT links the user of its name, if that user has no identity",
   async ({ server, admin, create, identitiesOf }) => {
     const ada = await create({ username: "Ada" });
-    const claims = { sub: "42", preferred_username: "ADA" };
+    const claims = { sub: "42", preferred_username: "ADA", name: "Ada L." };
     const answers = await Promise.all(
       Array.from({ length: 5 }, (_, jti) => signIn(server, { ...claims, jti: `${jti}` })),
     );
     for (const { status, body } of answers) assert.deepEqual([status, body.id], [200, ada]);
     assert.deepEqual(await identitiesOf(ada), [{ issuer: ISSUER, subject: "42" }]);
+    assert.equal((await signIn(server, claims)).body.display_name, "Ada L.");
     // Another subject of the same name is somebody else.
     const other = await signIn(server, { ...claims, sub: "7" });
     assert.deepEqual([other.status, other.body.code], [409, "username_taken"]);

@@ -13,16 +13,34 @@ export interface Identity {
   subject: string;
 }
 
-export interface IdentityRow {
+/** The profile fields that a JWT has. */
+export interface ClaimedProfile {
+  display_name: string | undefined;
+  avatar_url: string | undefined;
+  phone_number: string | undefined;
+}
+
+/** A user's profile fields, for comparison with those of a JWT. */
+interface ProfileRow {
+  display_name: string | null;
+  avatar_url: string | null;
+  phone_number: string | null;
+  /** Names of fields, separated by spaces, that the user or an admin has set. */
+  set_fields: string;
+}
+
+export interface IdentityRow extends ProfileRow {
   user_id: string;
 }
 
+const PROFILE = sql`u.display_name, u.avatar_url, u.phone_number, u.set_fields`;
+
 function find({ issuer, subject }: Identity): Statement<IdentityRow> {
-  return sql`SELECT i.user_id FROM identities i
+  return sql`SELECT i.user_id, ${PROFILE} FROM identities i JOIN users u ON u.id = i.user_id
     WHERE i.issuer = ${issuer} AND i.subject = ${subject}`;
 }
 
-/** Finds the user of an identity. */
+/** Finds the user of an identity, with the profile. */
 export function findIdentity(db: Reader, issuer: string, subject: string): Promise<IdentityRow | undefined> {
   return db.get(find({ issuer, subject }));
 }
@@ -35,6 +53,44 @@ export function allIdentities(db: Reader, userId: string): Promise<Identity[]> {
 function identitiesOf(userId: string): Statement<Identity> {
   return sql`SELECT issuer, subject FROM identities WHERE user_id = ${userId} ORDER BY issuer, subject`;
 }
+
+/** Returns the names of the claims that change the profile. */
+export function findNewClaims(row: ProfileRow, claims: ClaimedProfile): (keyof ClaimedProfile)[] {
+  const isSet = row.set_fields.split(" ");
+  const names = Object.keys(claims) as (keyof ClaimedProfile)[];
+  return names.filter(
+    (name) => claims[name] !== undefined && claims[name] !== row[name] && !isSet.includes(name),
+  );
+}
+
+interface TakeProfile {
+  userId: string;
+  claims: ClaimedProfile;
+  entry: NewEntry;
+}
+
+/** Takes the profile from the claims of a JWT, unless another request was faster or the user is being deleted. */
+const takeProfile = write(
+  { serializeBy: ({ userId }) => userId },
+  function* ({ userId, claims, entry }: TakeProfile): Write<void> {
+    const row = yield* get<ProfileRow>(sql`SELECT ${PROFILE} FROM users u WHERE u.id = ${userId}`);
+    const fields = row ? findNewClaims(row, claims) : [];
+    if (fields.length === 0) return;
+    const {
+      display_name = row!.display_name,
+      avatar_url = row!.avatar_url,
+      phone_number = row!.phone_number,
+    } = Object.fromEntries(fields.map((name) => [name, claims[name]]));
+    yield* batch([
+      sql`UPDATE users SET display_name = ${display_name}, avatar_url = ${avatar_url},
+          phone_number = ${phone_number}, version = version + 1
+        WHERE id = ${userId}`,
+      sql`INSERT INTO profile_changes (user_id, changed_at) VALUES (${userId}, ${entry.at})
+        ON CONFLICT (user_id) DO UPDATE SET changed_at = excluded.changed_at, after_id = ''`,
+      recordEntry(entry, "user.updated", userId, { fields }),
+    ]);
+  },
+);
 
 interface CreateIdentity {
   identity: Identity;
@@ -126,4 +182,4 @@ const updateLinkedUser = write(
   },
 );
 
-export const identityWrites = { createIdentity, createLinkedUser, updateLinkedUser };
+export const identityWrites = { createIdentity, createLinkedUser, updateLinkedUser, takeProfile };

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { createToken } from "../../client/src/server.ts";
 import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { receiver } from "../support/receiver.ts";
@@ -97,9 +98,33 @@ test("no secret appears in trace logs, errors, metrics or the process list", {
   t.diagnostic(`${server.stderr().length} characters of log, ${refusals.length / 2} refusals`);
 });
 
+test("no secret of signed tokens, and no such token, appears in trace logs or errors", async (t) => {
+  const PARLEY_JWT_SECRET = "canary-of-tokens-canary-of-tokens";
+  const command = await commandLine(t, { PARLEY_LOG_LEVEL: "trace", PARLEY_JWT_SECRET });
+  const server = await command.serve();
+  const good = await createToken(PARLEY_JWT_SECRET, { sub: "a" });
+  const forged = await createToken(`${PARLEY_JWT_SECRET}2`, { sub: "b" });
+  const answers: string[] = [];
+  for (const [token, path] of [
+    [good, "/v1/users"],
+    [forged, "/v1/me"],
+    [`${good}.a.b`, "/v1/me"],
+  ] as const) {
+    const response = await fetch(command.url + path, { headers: { authorization: `Bearer ${token}` } });
+    assert.ok(!response.ok);
+    answers.push(await response.text(), JSON.stringify([...response.headers]));
+  }
+  await server.stop();
+  assert.ok(server.stderr().includes("/v1/users"));
+  for (const secret of [PARLEY_JWT_SECRET, ...good.split("."), ...forged.split(".").slice(1)])
+    for (const text of [server.stderr(), ...answers]) assert.ok(!text.includes(secret), `${secret}: ${text}`);
+});
+
 test("errors about settings contain no secrets", async (t) => {
   const refused: [Record<string, string>, RegExp][] = [
     [{ PARLEY_SECRET: "canary" }, /PARLEY_SECRET/],
+    [{ PARLEY_JWT_SECRET: "canary" }, /PARLEY_JWT_SECRET/],
+    [{ PARLEY_JWT_PUBLIC_KEY: '{"kty":"canary"}' }, /PARLEY_JWT_PUBLIC_KEY/],
     [
       { PARLEY_DATABASE_URL: "postgres://u:canary@127.0.0.1:1/db", PARLEY_SECRET: SECRET },
       /PARLEY_DATABASE_URL/,

@@ -44,19 +44,26 @@ test("the package contains what it needs and nothing else", async () => {
     packed.filter((path) => !wanted.test(path)),
     [],
   );
-  for (const path of ["README.md", "dist/index.js", "dist/index.d.ts", "dist/node-files.js"]) {
+  for (const path of [
+    "README.md",
+    "dist/index.js",
+    "dist/index.d.ts",
+    "dist/server.js",
+    "dist/node-files.js",
+  ]) {
     assert.ok(packed.includes(path), path);
   }
 });
 
 test("every line of client/README.md runs as written and prints what it says", async (t) => {
-  const command = await commandLine(t);
+  const PARLEY_JWT_SECRET = "s".repeat(32);
+  const command = await commandLine(t, { PARLEY_JWT_SECRET });
   const token = tokenOf(await command.serve());
   const code = (await blocks("ts")).join("\n").replaceAll("http://127.0.0.1:8080", command.url);
   await writeFile(join(project, "readme.ts"), code);
   const { stdout } = await run(process.execPath, ["readme.ts"], {
     cwd: project,
-    env: { ...process.env, PARLEY_TOKEN: token },
+    env: { ...process.env, PARLEY_TOKEN: token, PARLEY_JWT_SECRET },
   });
   assert.equal(stdout, (await blocks("text")).join(""));
   assert.equal(await readFile(join(project, "copy.md"), "utf8"), await readFile(README, "utf8"));

@@ -24,7 +24,7 @@ import { refuseHalfMove } from "./core/upkeep/move.ts";
 import { createDataAccess } from "./data-access.ts";
 import type { Callbacks, Database } from "./db/database.ts";
 import { lockFolder } from "./db/engines/sqlite/lock.ts";
-import { findPictures } from "./db/queries/files/picture-placeholders.ts";
+import { findShape } from "./db/queries/files/picture-placeholders.ts";
 import { followsRule } from "./db/queries/search/search.ts";
 import { hasReservations } from "./db/queries/storage/storage-used.ts";
 import { hasStoredFiles } from "./db/queries/upkeep/integrity.ts";
@@ -305,7 +305,7 @@ async function openPreviews(
     cache: await PreviewCache.open(previews, clock),
     makers,
     open,
-    findShape: async (id) => (await findPictures(db, [id])).get(id) ?? null,
+    findShape: (id) => findShape(db, id),
     storePlaceholder: (input) => db.write("setPlaceholder", input),
     onFailure,
   });

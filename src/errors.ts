@@ -85,6 +85,11 @@ export const catalogue = {
     title: "Attachment not found",
     explanation: "The id is unknown or malformed, the attachment was deleted, or you may not see it.",
   },
+  avatar_not_found: {
+    title: "Picture not found",
+    explanation:
+      "The address is wrong, or the user has replaced or deleted the picture. `avatar_url` of the user is the current one.",
+  },
   conversation_not_found: {
     title: "Conversation not found",
     explanation:

@@ -16,5 +16,5 @@ export {
   randomKey,
 } from "./transport.ts";
 export type * from "./types.ts";
-export type { UploadOptions, UploadProgress } from "./upload.ts";
+export type { AvatarOptions, UploadOptions, UploadProgress } from "./upload.ts";
 export type { AppendOptions, ResumableOptions } from "./uploads.ts";

@@ -8,9 +8,11 @@ import { Groups } from "./groups.ts";
 import { List } from "./list.ts";
 import { Messages } from "./messages.ts";
 import { PushSubscriptions } from "./push-subscriptions.ts";
+import type { UploadSource } from "./source.ts";
 import { Tokens } from "./tokens.ts";
 import { type CallOptions, type ChangeOptions, type ParleyOptions, Transport } from "./transport.ts";
 import type { AuditEntry, AuditQuery, Me, ProfileChanges } from "./types.ts";
+import { type AvatarOptions, sendAvatar } from "./upload.ts";
 import { Uploads } from "./uploads.ts";
 import { Users } from "./users.ts";
 import { Webhooks } from "./webhooks.ts";
@@ -74,6 +76,16 @@ export class Parley {
   /** Changes the caller's own profile; null clears a field. */
   updateMe(changes: ProfileChanges, options: ChangeOptions = {}): Promise<Me> {
     return this.#transport.call({ ...options, method: "PUT", path: ["v1", "me"], body: changes });
+  }
+
+  /** Sets the caller's own picture: a JPEG, PNG, WebP or GIF. Its address is then in `avatar_url`. */
+  setAvatar(source: UploadSource, options: AvatarOptions = {}): Promise<Me> {
+    return sendAvatar(this.#transport, ["v1", "me", "avatar"], source, options);
+  }
+
+  /** Deletes the caller's own picture, if the server has one. */
+  deleteAvatar(options: ChangeOptions = {}): Promise<void> {
+    return this.#transport.remove(["v1", "me", "avatar"], options);
   }
 
   /** Returns the metrics of the server in the text format of Prometheus. Needs the scope `admin`. */

@@ -485,11 +485,6 @@ export interface components {
       last_active_at: number | null;
       /** Without muted ones; 100 means 100 or more. 0 for a bot. */
       unread_conversations: number;
-      /** Whose JWTs sign in as the user. */
-      identities: ({
-        issuer: string;
-        subject: string;
-      })[];
     };
     Token: {
       id: string;
@@ -612,14 +607,14 @@ export interface components {
       /** What is wrong and what to do. */
       detail: string;
       /** From a closed list; for programs to check. */
-      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "upload_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "identity_taken" | "upload_offset_mismatch" | "upload_completed" | "upload_length_mismatch" | "checksum_mismatch" | "unsupported_upload_protocol" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "preview_not_found" | "file_type_refused" | "metadata_not_removable" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
+      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "avatar_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "upload_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "upload_offset_mismatch" | "upload_completed" | "upload_length_mismatch" | "checksum_mismatch" | "unsupported_upload_protocol" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "preview_not_found" | "file_type_refused" | "metadata_not_removable" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
       /** The field at fault, if there is one. */
       param?: string;
       /** The bytes that the server has (`upload_offset_mismatch`). */
       "expected-offset"?: number;
       /** The offset of the request (`upload_offset_mismatch`). */
       "provided-offset"?: number;
-      /** The contact or user that has the username or the identity (`contact_exists`, `username_taken`, `identity_taken`). */
+      /** The contact or user that has the username (`contact_exists`, `username_taken`). */
       existing_id?: string;
       /** The place, from 0, of the name that is nobody's (`user_not_found`). */
       index?: number;
@@ -1056,10 +1051,6 @@ export interface operations {
       message_limit?: number | null | undefined;
       /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__. */
       data?: Record<string, unknown> | null | undefined;
-      /** A string of 0 to 255 characters without control characters. */
-      issuer?: string | null | undefined;
-      /** A string of 1 to 255 characters without control characters. */
-      subject?: string | null | undefined;
     };
   };
   updateUser: {
@@ -1076,10 +1067,12 @@ export interface operations {
       accepts_everyone?: boolean | undefined;
       /** A whole number from 0 to 1000000, in JSON without quotes, or null. */
       message_limit?: number | null | undefined;
-      /** A string of 0 to 255 characters without control characters. */
-      issuer?: string | undefined;
-      /** A string of 1 to 255 characters without control characters. */
-      subject?: string | null | undefined;
+    };
+  };
+  downloadAvatar: {
+    query: {
+      /** Returns a preview of this many pixels, as WebP. Smaller pictures are not enlarged. */
+      width?: "320" | "640" | "1280" | undefined;
     };
   };
   listTokens: {
@@ -1118,7 +1111,7 @@ export interface operations {
       actor_id?: string | undefined;
       /** Returns what was done to this object. */
       object_id?: string | undefined;
-      /** One or more of attachment.created, attachment.renamed, attachment.deleted, attachment.downloaded, attachment.refused, attachment.withdrawn, block.created, block.deleted, contact.created, contact.renamed, contact.deleted, conversation.read, conversation.updated, group.created, group.declined, group.joined, group.left, group.updated, member.added, member.invited, member.removed, member.updated, member.withdrawn, message.created, message.updated, message.deleted, message.hidden, push_subscription.created, push_subscription.updated, push_subscription.deleted, reaction.created, reaction.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, user.linked, user.unlinked, webhook.created, webhook.updated, webhook.secret_rotated, webhook.disabled, webhook.deleted, separated by commas. */
+      /** One or more of attachment.created, attachment.renamed, attachment.deleted, attachment.downloaded, attachment.refused, attachment.withdrawn, block.created, block.deleted, contact.created, contact.renamed, contact.deleted, conversation.read, conversation.updated, group.created, group.declined, group.joined, group.left, group.updated, member.added, member.invited, member.removed, member.updated, member.withdrawn, message.created, message.updated, message.deleted, message.hidden, push_subscription.created, push_subscription.updated, push_subscription.deleted, reaction.created, reaction.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.secret_rotated, webhook.disabled, webhook.deleted, separated by commas. */
       actions?: string | undefined;
       /** Returns entries of this time (Unix seconds) or later. */
       created_from?: number | undefined;

@@ -3,7 +3,7 @@ import { type Form, toForm } from "./form.ts";
 import { isNode } from "./node.ts";
 import { type Source, toSource, type UploadSource } from "./source.ts";
 import { toStream } from "./streams.ts";
-import type { CreateOptions, Send, Transport } from "./transport.ts";
+import type { ChangeOptions, CreateOptions, Send, Transport } from "./transport.ts";
 import type { Attachment, AttachmentFields } from "./types.ts";
 import type { Watch } from "./watch.ts";
 import { canSendByXhr, sendByXhr } from "./xhr.ts";
@@ -23,6 +23,13 @@ export interface UploadOptions extends CreateOptions, AttachmentFields {
   /** The size of a stream in bytes, if known: then the server refuses a file that is too large before it is sent. */
   size?: number | undefined;
   /** Called often while the file is sent, and again from 0 for each retry. */
+  onProgress?: ((progress: UploadProgress) => void) | undefined;
+}
+
+export interface AvatarOptions extends ChangeOptions {
+  /** The size of a stream in bytes, if known: then the server refuses a picture that is too large before it is sent. */
+  size?: number | undefined;
+  /** Called often while the picture is sent, and again from 0 for each retry. */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
@@ -55,7 +62,20 @@ export async function upload(
   });
 }
 
-interface SendOptions extends CreateOptions {
+/** Sends the picture of a user, whose name does not matter. */
+export async function sendAvatar<T>(
+  transport: Transport,
+  path: readonly string[],
+  given: UploadSource,
+  { size, ...options }: AvatarOptions,
+): Promise<T> {
+  options.signal?.throwIfAborted();
+  const source = await toSource(given, { filename: "avatar", size });
+  return sendFiles(transport, path, [], [source], { ...options, method: "PUT" });
+}
+
+interface SendOptions extends CreateOptions, ChangeOptions {
+  method?: "POST" | "PUT" | undefined;
   onProgress?: ((progress: UploadProgress) => void) | undefined;
   query?: object | undefined;
 }
@@ -66,18 +86,16 @@ export async function sendFiles<T>(
   path: readonly string[],
   fields: readonly (readonly [name: string, value: string])[],
   sources: readonly Source[],
-  { signal, idempotencyKey, onProgress, query }: SendOptions,
+  { method = "POST", onProgress, ...options }: SendOptions,
 ): Promise<T> {
   const form = toForm(fields, sources);
   const total = sumOf(sources.map(({ size }) => size));
   const tell = (sent: number) => onProgress?.({ sent, total });
   return transport.call({
-    method: "POST",
+    ...options,
+    method,
     path,
-    query,
     headers: { "content-type": form.contentType },
-    signal,
-    idempotencyKey,
     send: isNode ? streamed(transport, form, sources, tell) : await whole(transport, form, sources, tell),
     canRepeat: () => sources.every((source) => source.canRepeat()),
   });

@@ -1,6 +1,8 @@
 import { List } from "./list.ts";
+import type { UploadSource } from "./source.ts";
 import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
 import type { User, UserChanges, UserFields, UserQuery, UserWithUnread } from "./types.ts";
+import { type AvatarOptions, sendAvatar } from "./upload.ts";
 
 const PATH = ["v1", "users"];
 
@@ -29,6 +31,16 @@ export class Users {
   /** Changes the profile and the identities; null clears a field, and as `subject` removes all identities. Throws `identity_taken`. */
   update(id: string, changes: UserChanges, options: ChangeOptions = {}): Promise<UserWithUnread> {
     return this.#transport.call({ ...options, method: "PUT", path: [...PATH, id], body: changes });
+  }
+
+  /** Sets the picture of a user, like `Parley.setAvatar`. */
+  setAvatar(id: string, source: UploadSource, options: AvatarOptions = {}): Promise<UserWithUnread> {
+    return sendAvatar(this.#transport, [...PATH, id, "avatar"], source, options);
+  }
+
+  /** Deletes the picture of a user, if the server has one. */
+  deleteAvatar(id: string, options: ChangeOptions = {}): Promise<void> {
+    return this.#transport.remove([...PATH, id, "avatar"], options);
   }
 
   /** Erases the user, with contacts, tokens, webhooks and notes to self. */

@@ -14,6 +14,7 @@ import { sendWrites } from "./queries/messages/message-send.ts";
 import { messageWrites } from "./queries/messages/messages.ts";
 import { reactionWrites } from "./queries/messages/reactions.ts";
 import { activityWrites } from "./queries/people/activity.ts";
+import { avatarWrites } from "./queries/people/avatars.ts";
 import { blockWrites } from "./queries/people/blocks.ts";
 import { contactKeyWrites } from "./queries/people/contact-keys.ts";
 import { contactWrites } from "./queries/people/contacts.ts";
@@ -60,6 +61,7 @@ const single = {
   ...sendWrites,
   ...reactionWrites,
   ...activityWrites,
+  ...avatarWrites,
   ...blockWrites,
   ...contactKeyWrites,
   ...foldedKeyWrites,

@@ -136,13 +136,13 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   return app;
 }
 
-/** Matches the path of a file or an archive, with or without the server's name before it. */
-const FILE = /^(?:https?:\/\/[^/?]*)?\/(?:files|archives)\//i;
+/** Matches the path of a file, an archive or a picture of a user, with or without the server's name before it. */
+const FILE = /^(?:https?:\/\/[^/?]*)?\/(?:files|archives|v1\/avatars)\//i;
 
 /** Sets the headers of every answer, including errors. */
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header("request-id", request.id).header("x-content-type-options", "nosniff");
-  // The URL of a file has a signature, which must not leak to pages that the file links to.
+  // The URL of a file is its permission, which must not leak to pages that the file links to.
   if (FILE.test(request.raw.url!)) reply.header("referrer-policy", "no-referrer");
 }
 

@@ -4,9 +4,9 @@ import { OperatorError } from "../errors.ts";
 import type { Clock } from "../util/clock.ts";
 import { makeFolder } from "../util/data-folder.ts";
 
-/** Names of preview files: attachment and width, plus a suffix while the file is written. */
-const NAME = /^(att_[0-9a-z]{26})-\d+\.webp$/;
-const TEMPORARY = /^att_[0-9a-z]{26}-\d+\.webp\.new$/;
+/** Names of preview files: attachment or picture of a user, and width, plus a suffix while the file is written. */
+const NAME = /^(a[tv]t_[0-9a-z]{26})-\d+\.webp$/;
+const TEMPORARY = /^a[tv]t_[0-9a-z]{26}-\d+\.webp\.new$/;
 /** Disks allocate whole blocks. An empty file still takes a directory entry. */
 const BLOCK_BYTES = 4096;
 /** How often to update the time of last use of a file that is read. */
@@ -111,12 +111,12 @@ export class PreviewCache {
     await this.#makeRoom();
   }
 
-  /** The attachments that have files in the cache. */
-  attachments(): Set<string> {
+  /** The ids of the files that have previews in the cache. */
+  files(): Set<string> {
     return new Set([...this.#entries.keys()].map((name) => NAME.exec(name)![1]!));
   }
 
-  /** Removes all files of these attachments. */
+  /** Removes the previews of these files. */
   async remove(ids: ReadonlySet<string>): Promise<void> {
     for (const name of [...this.#entries.keys()]) {
       if (ids.has(NAME.exec(name)![1]!)) await this.#erase(name);

@@ -3,6 +3,7 @@ import type { Clock } from "./clock.ts";
 export type IdKind =
   | "con"
   | "att"
+  | "avt"
   | "msg"
   | "cnv"
   | "grp"
@@ -78,6 +79,14 @@ export function createIds(clock: Clock, random: Random): NewId {
       tail += PAIRS[(pool[i]! & 31) * 32 + (pool[i + 1]! & 31)]!;
     return `${kind}_${time}${front}${seventh}${tail}`;
   };
+}
+
+/** Returns an id of 128 random bits, which nobody can guess. Unlike other ids it has no time. */
+export function secretId(kind: IdKind, random: Random): string {
+  const bytes = new Uint8Array(26);
+  random(bytes);
+  const digits = Array.from(bytes, (byte, at) => ALPHABET[byte & (at === 0 ? 7 : 31)]);
+  return `${kind}_${digits.join("")}`;
 }
 
 /**

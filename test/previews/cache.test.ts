@@ -39,7 +39,7 @@ test("a stored preview survives a restart, and other users of the machine cannot
     assert.equal((await each.find(a, 640))!.length, 0);
     assert.equal(await each.find(a, 1280), undefined);
     assert.equal(await each.find(b, 320), undefined);
-    assert.deepEqual([...each.attachments()], [a]);
+    assert.deepEqual([...each.files()], [a]);
   }
   assert.deepEqual(await names(folder), [`${a}-320.webp`, `${a}-640.webp`]);
   assert.equal((await stat(folder)).mode & 0o777, 0o700);
@@ -98,7 +98,7 @@ test("a lost or unreadable preview can be stored again", async (t) => {
   await cache.store(a, 320, bytesOf(1, 1));
   await rm(join(folder, `${a}-320.webp`));
   assert.equal(await cache.find(a, 320), undefined);
-  assert.deepEqual([...cache.attachments()], []);
+  assert.deepEqual([...cache.files()], []);
   await rm(folder, { recursive: true });
   await assert.rejects(cache.store(a, 320, bytesOf(1, 1)), { code: "ENOENT" });
   await mkdir(folder);
@@ -129,7 +129,7 @@ test("all previews of an attachment can be removed", async (t) => {
   await cache.remove(new Set([a, c]));
   assert.deepEqual(await names(folder), [`${b}-320.webp`, `${b}-640.webp`]);
   assert.equal(await cache.find(a, 320), undefined);
-  assert.deepEqual([...cache.attachments()], [b]);
+  assert.deepEqual([...cache.files()], [b]);
 });
 
 test("an unusable folder is refused", async (t) => {

@@ -33,7 +33,7 @@ import type { Turns } from "../resource/turns.ts";
 import { type Additions, chooseShape, linked } from "./attachment-resource.ts";
 import { RequestUploads } from "./upload-once.ts";
 
-export type { AttachmentRow as FileRow, Target };
+export type { Target };
 
 /**
  * Throws `conversation_not_found` or `message_not_found` if the caller may not upload there, so that a request can be refused

@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { existingAttachments } from "../../db/queries/files/picture-placeholders.ts";
+import { existingFiles } from "../../db/queries/files/picture-placeholders.ts";
+import type { ServedFile } from "../../db/queries/storage/files.ts";
 import { findSmallFile, isSmallFile } from "../../db/queries/storage/small-files.ts";
 import { ParleyError } from "../../errors.ts";
+import { isId } from "../../util/ids.ts";
 import type { Core } from "../node/core.ts";
-import type { FileRow } from "./attachments.ts";
+
+export type { ServedFile };
 
 /** A file of up to this size is verified before the answer begins. */
 const MAX_WHOLE_BYTES = 256 * 1024;
@@ -15,7 +18,7 @@ const MAX_WHOLE_BYTES = 256 * 1024;
  */
 export async function openFile(
   core: Core,
-  row: FileRow,
+  row: ServedFile,
   start: number,
   end: number,
 ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
@@ -25,8 +28,8 @@ export async function openFile(
   if (isSmallFile(row)) {
     const bytes = await findSmallFile(core.db, row.id);
     // It was deleted after its row was read.
-    if (!bytes && !(await existingAttachments(core.db, [row.id])).has(row.id))
-      throw new ParleyError("attachment_not_found");
+    if (!bytes && !(await existingFiles(core.db, [row.id])).has(row.id))
+      throw new ParleyError(isId("avt", row.id) ? "avatar_not_found" : "attachment_not_found");
     if (bytes?.length !== row.file_size || crc32(bytes) !== row.crc32) throw damaged(row);
     return bytes.subarray(start, end + 1);
   }
@@ -48,7 +51,7 @@ export async function openFile(
  */
 export async function findStoreUrl(
   { blobs }: Core,
-  row: FileRow,
+  row: ServedFile,
   answer: { type: string; disposition: string; seconds: number },
 ): Promise<string | undefined> {
   return isSmallFile(row) ? undefined : blobs.address?.(row.blob_key, answer);
@@ -57,7 +60,7 @@ export async function findStoreUrl(
 async function* verified(
   core: Core,
   chunks: AsyncIterable<Uint8Array>,
-  row: FileRow,
+  row: ServedFile,
 ): AsyncGenerator<Uint8Array> {
   const isRight = checker(row);
   let left = row.file_size;
@@ -73,7 +76,7 @@ async function* verified(
 }
 
 /** Returns a function that takes the chunks of a file, and returns false if the last has come and the file is damaged. */
-function checker(row: FileRow): (chunk: Uint8Array, isLast: boolean) => boolean {
+function checker(row: ServedFile): (chunk: Uint8Array, isLast: boolean) => boolean {
   if (row.crc32 === null) {
     const hash = createHash("sha256");
     return (chunk, isLast) => {
@@ -89,6 +92,6 @@ function checker(row: FileRow): (chunk: Uint8Array, isLast: boolean) => boolean 
   };
 }
 
-function damaged(row: FileRow): Error {
+function damaged(row: ServedFile): Error {
   return new Error(`The bytes of ${row.id} are damaged. Find all damaged files with: parley check.`);
 }

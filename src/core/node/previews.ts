@@ -1,4 +1,4 @@
-import type { AttachmentRow } from "../../db/queries/files/attachments.ts";
+import type { ServedFile } from "../../db/queries/storage/files.ts";
 import { ParleyError } from "../../errors.ts";
 import type { PreviewCache } from "../../previews/cache.ts";
 import type { NewPicture, PreviewMakers } from "../../previews/makers.ts";
@@ -19,7 +19,7 @@ export interface PreviewParts {
   /** Returns the size of a picture; null if it is not known. */
   findShape: (id: string) => Promise<NewPicture["shape"]>;
   /** Opens all bytes of a file. */
-  open: (row: AttachmentRow) => Promise<Uint8Array | AsyncIterable<Uint8Array>>;
+  open: (row: ServedFile) => Promise<Uint8Array | AsyncIterable<Uint8Array>>;
   /** Stores the placeholder of a picture that has none. */
   storePlaceholder: (placeholder: { id: string; placeholder: string }) => Promise<void>;
   /** Called with errors that do not fail a request. */
@@ -30,9 +30,9 @@ export interface PreviewParts {
 export class Previews {
   readonly cache: PreviewCache;
   readonly #parts: PreviewParts;
-  /** The previews being made, by attachment and width. */
+  /** The previews being made, by file and width. */
   readonly #making = new Map<string, Promise<Uint8Array | null>>();
-  readonly #toPrepare = new FairQueue<AttachmentRow>(TO_PREPARE);
+  readonly #toPrepare = new FairQueue<ServedFile>(TO_PREPARE);
   #preparing: Promise<void> | undefined;
   #isClosed = false;
 
@@ -42,12 +42,12 @@ export class Previews {
   }
 
   /** Returns a preview as WebP; null if the file cannot have one. Throws `unavailable`, and what reading the file throws. */
-  get(row: AttachmentRow, width: number): Promise<Uint8Array | null> {
+  get(row: ServedFile, width: number): Promise<Uint8Array | null> {
     return this.#get(row, width, true);
   }
 
   /** Makes the smallest preview and the placeholder of a new file in the background, unless too many others wait. */
-  prepare(row: AttachmentRow): void {
+  prepare(row: ServedFile): void {
     if (!PICTURES.includes(row.file_type) || this.#isClosed) return;
     if (this.#toPrepare.add(row, row.uploader_id, 1)) this.#preparing ??= this.#prepareAll();
   }
@@ -60,7 +60,7 @@ export class Previews {
     await Promise.allSettled(this.#making.values());
   }
 
-  async #get(row: AttachmentRow, width: number, isUrgent: boolean): Promise<Uint8Array | null> {
+  async #get(row: ServedFile, width: number, isUrgent: boolean): Promise<Uint8Array | null> {
     if (!PICTURES.includes(row.file_type)) return null;
     const kept = (await this.cache.find(row.id, width)) ?? (await this.cache.find(row.id, ANY_WIDTH));
     if (kept) return kept.length > 0 ? kept : null;
@@ -87,7 +87,7 @@ export class Previews {
     this.#preparing = undefined;
   }
 
-  async #make(row: AttachmentRow, width: number, isUrgent: boolean): Promise<Uint8Array | null> {
+  async #make(row: ServedFile, width: number, isUrgent: boolean): Promise<Uint8Array | null> {
     const { makers, findShape, open, storePlaceholder, onFailure } = this.#parts;
     const shape = await findShape(row.id);
     const picture = { read: () => open(row), size: row.file_size, uploaderId: row.uploader_id, shape };

@@ -4,6 +4,7 @@ import { type IdKind, isId } from "../../util/ids.ts";
 const NAMES: Readonly<Record<IdKind, string>> = {
   con: "a contact",
   att: "an attachment",
+  avt: "a picture of a user",
   msg: "a message",
   cnv: "a conversation",
   grp: "a group",

@@ -21,6 +21,7 @@ const statuses: Record<ErrorCode, number> = {
   contact_not_found: 404,
   attachment_not_found: 404,
   preview_not_found: 404,
+  avatar_not_found: 404,
   conversation_not_found: 404,
   message_not_found: 404,
   group_not_found: 404,

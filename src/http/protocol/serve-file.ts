@@ -1,33 +1,60 @@
 import { create as contentDisposition } from "content-disposition";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { FileRow } from "../../core/files/attachments.ts";
 import { toContentType } from "../../core/files/charset.ts";
-import { findStoreUrl, openFile } from "../../core/files/downloads.ts";
+import { findStoreUrl, openFile, type ServedFile } from "../../core/files/downloads.ts";
 import { essence } from "../../core/files/media-types.ts";
 import type { Core } from "../../core/node/core.ts";
+import { PREVIEW_WIDTHS } from "../../core/node/previews.ts";
+import { choice, describedField, optional } from "../../core/resource/fields.ts";
 import { ParleyError } from "../../errors.ts";
+import { errorFields, type Log } from "../../util/log.ts";
 import { CHANGED_TAG, matchesStrongly, matchesTag } from "./conditions.ts";
 import { formatDigest } from "./digests.ts";
 import { type ByteRange, parseRange } from "./ranges.ts";
+import { sendChunks } from "./send-file.ts";
 import { addVary } from "./vary.ts";
 
-/** Sets everything in the answer except the body, and returns its chunks, which the caller sends. */
+/** The field that asks for a preview. */
+export const previewWidth = optional(
+  describedField(
+    choice(...PREVIEW_WIDTHS.map(String)),
+    "Returns a preview of this many pixels, as WebP. Smaller pictures are not enlarged.",
+  ),
+);
+
+interface ServeOptions {
+  /** For how many seconds a private cache may keep the answer. "forever": any cache may, because the bytes never change. */
+  maxAge: number | "forever";
+  /** Makes a browser save the file instead of showing it. */
+  download: boolean;
+  /** Of the preview that is served instead of the file. */
+  width: string | undefined;
+}
+
+/**
+ * Answers with a file or a preview of it. Throws `preview_not_found`, `precondition_failed`, and what reading the file throws. May
+ * return chunks, which the caller sends by `sendRest`.
+ */
 export async function serve(
   core: Core,
   request: FastifyRequest,
   reply: FastifyReply,
-  row: FileRow,
-  options: { maxAge: number; download: boolean },
+  row: ServedFile,
+  options: ServeOptions,
 ): Promise<AsyncIterable<Uint8Array> | undefined> {
+  const { maxAge, download, width } = options;
+  if (width !== undefined) return servePreview(core, request, reply, row, options);
   const { etag, modified, unchanged } = validate(request, row, "");
   const range = unchanged ? undefined : rangeOf(request, row.file_size, etag, modified);
   const { start, end } = range ?? { start: 0, end: row.file_size - 1 };
   const wanted = !unchanged && request.method === "GET" && end >= start;
-  const safety = safetyHeaders(row, options.download);
+  const safety = safetyHeaders(row, download);
   if (
     wanted &&
+    // A redirect expires.
+    maxAge !== "forever" &&
     !isShownHere(request) &&
-    (await redirect(core, reply, row, safety["content-disposition"], options.maxAge))
+    (await redirect(core, reply, row, safety["content-disposition"], maxAge))
   )
     return undefined;
   const headers = {
@@ -35,7 +62,7 @@ export async function serve(
     "last-modified": modified.toUTCString(),
     "accept-ranges": "bytes",
     "repr-digest": formatDigest(row.sha256),
-    "cache-control": cacheControl(options.maxAge),
+    "cache-control": cacheControl(maxAge),
     ...safety,
   };
   // Open the file before setting headers: if that fails, the error must not have the headers of the file.
@@ -52,16 +79,15 @@ export async function serve(
   return undefined;
 }
 
-/** Answers with a preview. */
-export async function servePreview(
+async function servePreview(
   core: Core,
   request: FastifyRequest,
   reply: FastifyReply,
-  row: FileRow,
-  { maxAge, download, width }: { maxAge: number; download: boolean; width: number },
+  row: ServedFile,
+  { maxAge, download, width }: ServeOptions,
 ): Promise<undefined> {
   const { etag, modified, unchanged } = validate(request, row, `-${width}`);
-  const preview = unchanged ? null : await core.previews?.get(row, width);
+  const preview = unchanged ? null : await core.previews?.get(row, Number(width));
   if (!unchanged && !preview) throw new ParleyError("preview_not_found");
   const filename = `${row.filename.replace(/\.[^.]*$/, "")}.webp`;
   reply.headers({
@@ -76,15 +102,28 @@ export async function servePreview(
 
 const PREVIEW_TYPE = "image/webp";
 
+/** Sends the chunks of an answer that has begun, if it has any. Missing or damaged bytes can only be logged. */
+export async function sendRest(
+  { log, request, reply }: { log: Log; request: FastifyRequest; reply: FastifyReply },
+  chunks: AsyncIterable<Uint8Array> | undefined,
+): Promise<FastifyReply> {
+  if (!chunks) return reply;
+  await sendChunks(reply, chunks).catch((error) =>
+    log.error({ request_id: request.id, ...errorFields(error) }, "a download was cut"),
+  );
+  return reply;
+}
+
 /** Returns the validators, and whether the client has this version. Throws `precondition_failed`. */
-function validate(request: FastifyRequest, row: FileRow, suffix: string) {
+function validate(request: FastifyRequest, row: ServedFile, suffix: string) {
   const etag = `"${Buffer.from(row.sha256).toString("base64url")}${suffix}"`;
   const modified = new Date(row.created_at - (row.created_at % 1000));
   refuseChanged(request, etag, modified);
   return { etag, modified, unchanged: isUnchanged(request, etag, modified) };
 }
 
-function cacheControl(maxAge: number): string {
+function cacheControl(maxAge: ServeOptions["maxAge"]): string {
+  if (maxAge === "forever") return "public, max-age=31536000, immutable";
   return maxAge > 0 ? `private, max-age=${maxAge}` : "private, no-cache";
 }
 
@@ -106,7 +145,7 @@ const ADDRESS_SECONDS = 300;
 async function redirect(
   core: Core,
   reply: FastifyReply,
-  row: FileRow,
+  row: ServedFile,
   disposition: string,
   maxAge: number,
 ): Promise<boolean> {
@@ -136,7 +175,7 @@ const POLICIES: readonly (readonly [type: RegExp, policy: string])[] = [
 ];
 
 /** Returns headers that keep a browser from running the file, guessing its type, or letting it act for this origin. */
-function safetyHeaders(row: FileRow, download: boolean) {
+function safetyHeaders(row: ServedFile, download: boolean) {
   const fileType = essence(row.file_type);
   const inline = !download && INLINE.test(fileType);
   return {
@@ -149,7 +188,7 @@ function safetyHeaders(row: FileRow, download: boolean) {
 }
 
 /** Returns a header that marks a file that should have been scanned for viruses and was not. */
-function scanMark({ unscanned }: FileRow) {
+function scanMark({ unscanned }: ServedFile) {
   return unscanned === 1 ? { "parley-unscanned": "true" } : {};
 }
 

@@ -7,6 +7,7 @@ import { uploadOperations } from "./files/uploads.ts";
 import { groupOperations } from "./groups/groups.ts";
 import { conversationOperations } from "./messages/conversations.ts";
 import { messageOperations } from "./messages/messages.ts";
+import { avatarOperation, myAvatarOperations, userAvatarOperations } from "./people/avatars.ts";
 import { blockOperations } from "./people/blocks.ts";
 import { contactOperations } from "./people/contacts.ts";
 import { meOperations } from "./people/me.ts";
@@ -74,8 +75,12 @@ export const groups: readonly Group[] = [
     description: "Devices that Parley alerts of new messages.",
     operations: pushSubscriptionOperations,
   },
-  { tag: "me", description: "The caller.", operations: meOperations },
-  { tag: "users", description: "The users of the service, for your back end.", operations: userOperations },
+  { tag: "me", description: "The caller.", operations: [...meOperations, ...myAvatarOperations] },
+  {
+    tag: "users",
+    description: "The users of the service, for your back end.",
+    operations: [...userOperations, ...userAvatarOperations, avatarOperation],
+  },
   { tag: "tokens", description: "The access tokens of users.", operations: tokenOperations },
   { tag: "audit", description: "Who did what, and when.", operations: [auditOperation] },
   {

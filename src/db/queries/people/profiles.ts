@@ -1,8 +1,9 @@
 import { ParleyError } from "../../../errors.ts";
-import { type Statement, sql } from "../../sql.ts";
+import { sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
 import { batch, get, type Write } from "../../write.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
+import { eraseAvatar } from "../storage/content-erase.ts";
 
 /** The parts of a user that the user and admins can change. */
 interface Profile {
@@ -78,17 +79,9 @@ export function* updateUser({ id, changes, picturesUrl, expected, entry }: Updat
     sql`UPDATE users SET display_name = ${display_name}, avatar_url = ${avatar_url}, phone_number = ${phone_number},
         data = ${data}, accepts_everyone = ${accepts_everyone}, message_limit = ${message_limit}, avatar_id = ${avatarId}, set_fields = ${setFields}, version = version + ${isChange ? 1 : 0}
       WHERE id = ${id}`,
-    ...(isLost ? erasePicture(id, entry.at) : []),
+    ...(isLost ? eraseAvatar(id, entry.at) : []),
     ...(isChange ? [recordEntry(entry, "user.updated", id, { fields: changed })] : []),
   ]);
-}
-
-/** Part of other writes: erases the picture of the user that is stored here. */
-function erasePicture(userId: string, at: number): Statement[] {
-  return [
-    sql`INSERT INTO tombstones (blob_key, created_at) SELECT blob_key, ${at} + 0 FROM avatars WHERE user_id = ${userId}`,
-    sql`DELETE FROM avatars WHERE user_id = ${userId}`,
-  ];
 }
 
 export const profileWrites = { updateUser };

@@ -21,6 +21,16 @@ export function eraseFile(file: ErasedFile, now: number): Statement[] {
   ];
 }
 
+/** Part of other writes: erases the stored picture of a user, if there is one. Its bytes are erased later. */
+export function eraseAvatar(userId: string, now: number): Statement[] {
+  const theirs = sql`FROM avatars WHERE user_id = ${userId}`;
+  return [
+    sql`INSERT INTO tombstones (blob_key, created_at) SELECT blob_key, CAST(${now} AS BIGINT) ${theirs} AND blob_key <> id`,
+    sql`DELETE FROM small_files WHERE attachment_id = (SELECT id ${theirs})`,
+    sql`DELETE ${theirs}`,
+  ];
+}
+
 export interface ErasedMessage extends IndexedBody {
   id: string;
   /** 1 if somebody has reacted to it. */

@@ -8,7 +8,24 @@ import { settleIntent } from "./intents.ts";
 import { insertSmallFile } from "./small-files.ts";
 import { addStorage, checkQuota, countFile, dropReservation, type Reservation } from "./storage-used.ts";
 
-/** A received file whose bytes are durable, to be attached to a message. */
+/** The columns of a stored file by which it is served. */
+export interface ServedFile {
+  id: string;
+  uploader_id: string;
+  filename: string;
+  file_type: string;
+  file_size: number;
+  sha256: Uint8Array;
+  /** Null if the file is older than this column. */
+  crc32: number | null;
+  /** The id itself if the bytes are in the database. */
+  blob_key: string;
+  created_at: number;
+  /** 1 if the file was accepted although it could not be scanned for viruses. */
+  unscanned: number;
+}
+
+/** A received file whose bytes are durable, to be attached to a message or to a user. */
 export interface NewFile {
   id: string;
   uploaderId: string;

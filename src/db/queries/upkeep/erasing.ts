@@ -11,6 +11,7 @@ import { forgetPeer, forgetWaiting, noteErasedName } from "../people/peers.ts";
 import { forgetTokensOf } from "../people/tokens.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { forgetKeysOf } from "../record/idempotency.ts";
+import { eraseAvatar } from "../storage/content-erase.ts";
 import { forgetDeletedWebhooks, forgetWebhooksOf } from "../webhooks/deliveries.ts";
 
 /** A deleted user with rows left to erase. */
@@ -61,6 +62,7 @@ export const deleteUser = write(
       sql`DELETE FROM storage WHERE user_id = ${id}`,
       sql`DELETE FROM reservations WHERE user_id = ${id}`,
       sql`DELETE FROM activity WHERE user_id = ${id}`,
+      ...eraseAvatar(id, deletedAt),
       sql`DELETE FROM users WHERE id = ${id}`,
       recordEntry(entry, "user.deleted", id, { username: user.username }),
     ]);

@@ -41,7 +41,11 @@ export const TABLES: readonly Table[] = [
       ],
     ],
   ),
-  table("avatars", ["user_id"], ["id", "file_type", "file_size", "sha256", "blob_key", "created_at"]),
+  table(
+    "avatars",
+    ["user_id"],
+    ["id", "file_type", "file_size", "sha256", "crc32", "blob_key", "width", "height", "created_at"],
+  ),
   table("profile_changes", ["user_id"], ["changed_at", "after_id"]),
   table("tokens", ["hash"], ["id", "user_id", "name", "scopes", "expires_at", "created_at"]),
   table(

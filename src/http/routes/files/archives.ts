@@ -11,10 +11,9 @@ import { archiveSubject } from "../../../core/node/links.ts";
 import { anyText, describedField, optional } from "../../../core/resource/fields.ts";
 import { knownForm } from "../../../core/resource/known-form.ts";
 import { ParleyError } from "../../../errors.ts";
-import { errorFields } from "../../../util/log.ts";
 import { clientAddress } from "../../protocol/client-address.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
-import { sendChunks } from "../../protocol/send-file.ts";
+import { sendRest } from "../../protocol/serve-file.ts";
 import { linkFields, refusedLink } from "../../protocol/signed-links.ts";
 import { inTurns } from "../../protocol/turns.ts";
 
@@ -65,7 +64,7 @@ export const downloadOperation: Operation = operation({
   },
   errors: ["invalid_signature", "attachment_not_found"],
   async handle(call) {
-    const { core, log, request, reply } = call;
+    const { core, request, reply } = call;
     const { user = "", files = "", expires = "", signature = "" } = call.query;
     const { filename } = request.params as { filename: string };
     const subject = archiveSubject({ filename, user, files });
@@ -85,10 +84,6 @@ export const downloadOperation: Operation = operation({
       "cache-control": "private, no-store",
     });
     if (request.method === "HEAD") return reply.send();
-    // The answer has begun, so missing bytes can only be logged.
-    await sendChunks(reply, chunks).catch((error) =>
-      log.error({ request_id: request.id, ...errorFields(error) }, "a download was cut"),
-    );
-    return reply;
+    return await sendRest(call, chunks);
   },
 });

@@ -1,34 +1,20 @@
-import { type FileRow, getAttachmentRow, getLinkedAttachmentRow } from "../../../core/files/attachments.ts";
+import { getAttachmentRow, getLinkedAttachmentRow } from "../../../core/files/attachments.ts";
+import type { ServedFile } from "../../../core/files/downloads.ts";
 import { fileSubject } from "../../../core/node/links.ts";
-import { PREVIEW_WIDTHS } from "../../../core/node/previews.ts";
-import {
-  anyText,
-  choice,
-  describedField,
-  flag,
-  optional,
-  type Shape,
-} from "../../../core/resource/fields.ts";
+import { anyText, describedField, flag, optional, type Shape } from "../../../core/resource/fields.ts";
 import { knownForm } from "../../../core/resource/known-form.ts";
-import { errorFields } from "../../../util/log.ts";
 import { authenticate, requireScope, tokenOf } from "../../protocol/authentication.ts";
 import { clientAddress } from "../../protocol/client-address.ts";
 import type { HeaderName } from "../../protocol/headers.ts";
 import { type Call, type Operation, operation } from "../../protocol/operation.ts";
-import { sendChunks } from "../../protocol/send-file.ts";
-import { serve, servePreview } from "../../protocol/serve-file.ts";
+import { previewWidth, sendRest, serve } from "../../protocol/serve-file.ts";
 import { linkFields, refusedLink } from "../../protocol/signed-links.ts";
 
 const query = {
   user: optional(describedField(anyText, "The user whose link it is.")),
   ...linkFields,
   download: optional(describedField(flag, "Makes a browser save the file instead of showing it.")),
-  width: optional(
-    describedField(
-      choice(...PREVIEW_WIDTHS.map(String)),
-      "Returns a preview of this many pixels, as WebP. Smaller pictures are not enlarged.",
-    ),
-  ),
+  width: previewWidth,
 };
 
 const bytes = { "*/*": { type: "string", format: "binary" } };
@@ -78,7 +64,7 @@ export const fileOperation: Operation = operation({
     "range_not_satisfiable",
   ],
   async handle(call) {
-    const { core, log, request, reply } = call;
+    const { core, request, reply } = call;
     const { row, maxAge, byLink } = await permitted(call);
     if ((request.params as { filename: string }).filename !== row.filename) {
       const kept = request.query === "" ? "" : `?${request.query}`;
@@ -86,18 +72,10 @@ export const fileOperation: Operation = operation({
       return reply.redirect(core.links.fileAddress(row.id, row.filename) + kept, 308);
     }
     const { width, download = false } = call.query;
-    const chunks =
-      width === undefined
-        ? await serve(core, request, reply, row, { maxAge, download })
-        : await servePreview(core, request, reply, row, { maxAge, download, width: Number(width) });
+    const chunks = await serve(core, request, reply, row, { maxAge, download, width });
     if (byLink && request.method === "GET" && reply.statusCode !== 304)
       core.downloadLog.note(row.id, clientAddress(request));
-    if (!chunks) return reply;
-    // The answer has begun, so damage can only be logged.
-    await sendChunks(reply, chunks).catch((error) =>
-      log.error({ request_id: request.id, ...errorFields(error) }, "a download was cut"),
-    );
-    return reply;
+    return sendRest(call, chunks);
   },
 });
 
@@ -107,7 +85,7 @@ export const fileOperation: Operation = operation({
  */
 async function permitted(
   call: Call<typeof query, Shape>,
-): Promise<{ row: FileRow; maxAge: number; byLink: boolean }> {
+): Promise<{ row: ServedFile; maxAge: number; byLink: boolean }> {
   const { core, request, reply } = call;
   const { user, expires = "", signature = "" } = call.query;
   const id = (request.params as { id: string }).id;

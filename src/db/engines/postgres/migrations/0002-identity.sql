@@ -23,9 +23,14 @@ CREATE TABLE avatars (
   file_type TEXT COLLATE "C" NOT NULL,
   file_size BIGINT NOT NULL,
   sha256 BYTEA NOT NULL,
+  crc32 BIGINT NOT NULL,
   blob_key TEXT COLLATE "C" NOT NULL,
+  width INTEGER NOT NULL,
+  height INTEGER NOT NULL,
   created_at BIGINT NOT NULL
 );
+CREATE INDEX avatars_by_id ON avatars (id);
+CREATE INDEX avatars_by_blob ON avatars (blob_key);
 
 CREATE TABLE profile_changes (
   user_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,

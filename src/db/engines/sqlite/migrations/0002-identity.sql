@@ -25,9 +25,14 @@ CREATE TABLE avatars (
   file_type TEXT NOT NULL,
   file_size INTEGER NOT NULL, -- bytes
   sha256 BLOB NOT NULL,
-  blob_key TEXT NOT NULL,
+  crc32 INTEGER NOT NULL,
+  blob_key TEXT NOT NULL, -- the id if the bytes are in small_files
+  width INTEGER NOT NULL, -- pixels of the picture as it is shown
+  height INTEGER NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX avatars_by_id ON avatars (id);
+CREATE INDEX avatars_by_blob ON avatars (blob_key);
 
 -- Users whose profile has changed, with readers left to inform.
 CREATE TABLE profile_changes (

@@ -50,6 +50,7 @@ export async function check(io: Io, options: { json?: boolean }): Promise<number
     const schema: Schema = {
       isCounted: await has("storage"),
       hasMessages: await has("message_bodies"),
+      hasAvatars: await has("avatars"),
       index: (await has("message_index")) ? readIndex(config) : undefined,
     };
     for await (const finding of findAll(location, db, blobs, watch, corruption, schema)) {
@@ -87,6 +88,7 @@ async function withReader<T>(config: Config, work: (db: Reader) => Promise<T>): 
 interface Schema {
   isCounted: boolean;
   hasMessages: boolean;
+  hasAvatars: boolean;
   index: IndexReader | undefined;
 }
 
@@ -108,7 +110,8 @@ async function* findAll(
   }
   for await (const stray of findStrays(db, blobs)) yield strayFinding(location, stray);
   if (schema.isCounted) for await (const miscount of findMiscounts(db)) yield miscountFinding(miscount);
-  if (schema.hasMessages) for await (const orphan of findOrphans(db)) yield orphanFinding(orphan);
+  if (schema.hasMessages)
+    for await (const orphan of findOrphans(db, schema.hasAvatars)) yield orphanFinding(orphan);
   if (schema.index && corruption.index.length === 0)
     for await (const fault of findIndexFaults(db, schema.index)) yield indexFinding(fault);
 }

@@ -5,7 +5,7 @@ import type { Fault, Stray } from "../../core/upkeep/integrity.ts";
 import type { IndexFault } from "../../db/queries/search/search-check.ts";
 import { isSmallFile } from "../../db/queries/storage/small-files.ts";
 import type { Miscount } from "../../db/queries/storage/storage-used.ts";
-import type { StoredFile } from "../../db/queries/upkeep/integrity.ts";
+import { isAvatar, type StoredFile } from "../../db/queries/upkeep/integrity.ts";
 import type { Orphan } from "../../db/queries/upkeep/orphans.ts";
 import { databaseOf } from "../../util/data-folder.ts";
 
@@ -53,18 +53,18 @@ function inBucket(bucket: string, database: string): StorageLocation {
   };
 }
 
-/** Reports an attachment whose stored bytes do not match its row. */
+/** Reports an attachment, or a picture of a user, whose stored bytes do not match its row. */
 export function fileFinding(location: StorageLocation, file: StoredFile, fault: Fault): Finding {
   const path = isSmallFile(file) ? location.database : location.toPath(file.blob_key);
   const what = isSmallFile(file) ? `its copy in ${path}` : path;
   return {
     data: { ...describeFile(file), blob_key: file.blob_key, path, file_size: file.file_size, ...fault },
     text: `${nameFile(file)}: ${what} ${describeFault(file, fault)}`,
-    hint: `${restoreHint(location, file)}; without one, delete it with a token that has the scope admin: DELETE /v1/attachments/${file.id}.`,
+    hint: `${restoreHint(location, file)}; without one, delete it with a token that has the scope admin: DELETE ${toApiPath(file)}.`,
   };
 }
 
-/** Reports an attachment that was withdrawn because the scanner found something in it. */
+/** Reports an attachment, or a picture of a user, that was withdrawn because the scanner found something in it. */
 export function infectedFinding(file: StoredFile, found: string): Finding {
   return {
     data: { kind: "infected", ...describeFile(file), found },
@@ -73,8 +73,13 @@ export function infectedFinding(file: StoredFile, found: string): Finding {
   };
 }
 
-function describeFile({ id, filename, uploader, uploader_id }: StoredFile) {
-  return { attachment_id: id, filename, uploader, uploader_id };
+function toApiPath(file: StoredFile): string {
+  return isAvatar(file) ? `/v1/users/${file.uploader_id}/avatar` : `/v1/attachments/${file.id}`;
+}
+
+function describeFile(file: StoredFile) {
+  const { id, filename, uploader, uploader_id } = file;
+  return { [isAvatar(file) ? "avatar_id" : "attachment_id"]: id, filename, uploader, uploader_id };
 }
 
 function nameFile({ id, filename, uploader, uploader_id }: StoredFile): string {

@@ -5,7 +5,7 @@ import { proveScanner, Scanner } from "../../core/node/scanner.ts";
 import { newEntry } from "../../core/record/audit-trail.ts";
 import { type Fault, faultOf } from "../../core/upkeep/integrity.ts";
 import { isUnscanned } from "../../db/queries/files/scans.ts";
-import { isBlobLive, type StoredFile, storedFiles } from "../../db/queries/upkeep/integrity.ts";
+import { isAvatar, isBlobLive, type StoredFile, storedFiles } from "../../db/queries/upkeep/integrity.ts";
 import { readStore } from "../../engines.ts";
 import { OperatorError, ParleyError } from "../../errors.ts";
 import type { Io } from "../io.ts";
@@ -78,8 +78,13 @@ async function scanFile(site: Site, file: StoredFile): Promise<string | Fault | 
     if (await isUnscanned(db, file.id)) await db.write("clearUnscanned", { id: file.id });
     return null;
   }
+  const entry = newEntry(accounts, null);
+  if (isAvatar(file)) {
+    const { id, uploader_id: userId } = file;
+    return (await db.write("withdrawAvatar", { userId, id, found, entry })) ? found : null;
+  }
   try {
-    await db.write("withdrawAttachment", { id: file.id, found, entry: newEntry(accounts, null) });
+    await db.write("withdrawAttachment", { id: file.id, found, entry });
     return found;
   } catch (error) {
     // The uploader deleted it first.

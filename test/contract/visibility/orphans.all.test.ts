@@ -99,6 +99,16 @@ const PLANTED: [table: string, row: Record<string, Value>, found: string[]][] = 
     },
     ["uploads upl_x is of a user who is gone"],
   ],
+  ["avatars", anAvatar("x"), ["avatars x is not the picture of its user"]],
+  ["avatars", anAvatar("a"), ["avatars a is not the picture of its user"]],
+  [
+    "users",
+    {
+      ...{ id: "usr_x", username: "X", username_key: "x", conversation_id: "cnv_x", created_at: 1 },
+      ...{ kind: "person", accepts_everyone: 0, avatar_id: "avt_x", set_fields: "", version: 1 },
+    },
+    ["users usr_x has lost the picture"],
+  ],
   ["contacts", aContact("c", "zz", "cnv_x"), ["contacts con_x has no conversation"]],
   [
     "blocks",
@@ -110,6 +120,11 @@ const PLANTED: [table: string, row: Record<string, Value>, found: string[]][] = 
 function aContact(owner_id: string, username_key: string, conversation_id: string): Record<string, Value> {
   const names = { username_key, phone_digits: "", search_key: username_key };
   return { owner_id, id: "con_x", ...names, conversation_id, version: 1, body: '{"created_at":1}' };
+}
+
+function anAvatar(user_id: string): Record<string, Value> {
+  const row = { user_id, id: "avt_x", file_type: "image/png", file_size: 1, sha256: new Uint8Array(1) };
+  return { ...row, crc32: 0, blob_key: "x", width: 1, height: 1, created_at: 1 };
 }
 
 function aMessage(number: number): Record<string, Value> {

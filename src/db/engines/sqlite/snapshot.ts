@@ -16,6 +16,7 @@ export async function withReadOnly<T>(path: string, work: (db: Reader) => Promis
   const db = connect(path);
   try {
     requireKnownSchema(db);
+    addNewTables(db);
     return await work({
       all: async <R>({ sql, params }: Statement<R>) => db.prepare(sql).all(...params) as R[],
       get: async <R>({ sql, params }: Statement<R>) => db.prepare(sql).get(...params) as R | undefined,
@@ -25,6 +26,12 @@ export async function withReadOnly<T>(path: string, work: (db: Reader) => Promis
   } finally {
     db.close();
   }
+}
+
+/** Adds an empty temporary table for one that older schemas lack, so that reads of the stored files work on all versions. */
+function addNewTables(db: DatabaseSync): void {
+  if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'avatars'").get()) return;
+  db.exec("CREATE TEMP TABLE avatars (user_id TEXT, id TEXT, file_size INTEGER, sha256 BLOB, blob_key TEXT)");
 }
 
 /** Copies the last committed state to a separate file without a log, even while a server runs. The copy is not synced. */

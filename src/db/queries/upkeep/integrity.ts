@@ -1,30 +1,52 @@
 import { setImmediate } from "node:timers/promises";
-import { type Reader, raw, sql } from "../../sql.ts";
+import { isId } from "../../../util/ids.ts";
+import { type Reader, raw, type Statement, sql } from "../../sql.ts";
 
 /** Rows read at a time. */
 const PAGE = 500;
 /** SQLite stops after this many faults. */
 const MAX_FAULTS = 100;
 
-/** The columns of an attachment that describe its bytes, and its uploader. */
+/** The columns of an attachment or of the picture of a user that describe its bytes, and its user. */
 export interface StoredFile {
   id: string;
   filename: string;
   uploader_id: string;
-  /** Username of the uploader; null if the user was deleted. */
+  /** Username of the user; null if the user was deleted. */
   uploader: string | null;
   file_size: number;
   sha256: Uint8Array;
   blob_key: string;
 }
 
-/** Yields every attachment, oldest first, including those committed meanwhile. Reads schemas of all versions. */
+/** Reports whether the file is the picture of a user; otherwise it is an attachment. */
+export function isAvatar({ id }: StoredFile): boolean {
+  return isId("avt", id);
+}
+
+const BYTES = sql`u.username AS uploader, a.file_size, a.sha256, a.blob_key`;
+
+/**
+ * Yields every attachment, oldest first, including those committed meanwhile, and then every picture of a user. Reads schemas of
+ * all versions.
+ */
 export async function* storedFiles(db: Reader): AsyncGenerator<StoredFile> {
+  yield* inPages(
+    db,
+    sql`SELECT a.id, a.filename, a.uploader_id, ${BYTES}
+      FROM attachments a LEFT JOIN users u ON u.id = a.uploader_id`,
+  );
+  yield* inPages(
+    db,
+    sql`SELECT a.id, 'avatar' AS filename, a.user_id AS uploader_id, ${BYTES}
+      FROM avatars a LEFT JOIN users u ON u.id = a.user_id`,
+  );
+}
+
+async function* inPages(db: Reader, selected: Statement): AsyncGenerator<StoredFile> {
   for (let last = ""; ; ) {
     const page = await db.all<StoredFile>(
-      sql`SELECT a.id, a.filename, a.uploader_id, u.username AS uploader, a.file_size, a.sha256, a.blob_key
-        FROM attachments a LEFT JOIN users u ON u.id = a.uploader_id WHERE a.id > ${last} ORDER BY a.id
-          LIMIT ${PAGE} + 0`,
+      sql`${selected} WHERE a.id > ${last} ORDER BY a.id LIMIT ${PAGE} + 0`,
     );
     yield* page;
     // Reads are synchronous, so let timers and signals run.
@@ -36,20 +58,24 @@ export async function* storedFiles(db: Reader): AsyncGenerator<StoredFile> {
 
 /** Reports whether the blob store has any file. */
 export async function hasStoredFiles(db: Reader): Promise<boolean> {
-  return (await db.get(sql`SELECT 1 AS one FROM attachments WHERE blob_key <> id LIMIT 1`)) !== undefined;
+  const files = sql`SELECT 1 AS one FROM attachments WHERE blob_key <> id
+    UNION ALL SELECT 1 FROM avatars WHERE blob_key <> id LIMIT 1`;
+  return (await db.get(files)) !== undefined;
 }
 
 /** Returns the number of files in the blob store and their bytes. */
 export async function storedBytes(db: Reader): Promise<{ files: number; bytes: number }> {
   const row = await db.get<{ files: number; bytes: number }>(
-    sql`SELECT COUNT(*) AS files, COALESCE(SUM(file_size), 0) AS bytes FROM attachments WHERE blob_key <> id`,
+    sql`SELECT COUNT(*) AS files, CAST(COALESCE(SUM(file_size), 0) AS BIGINT) AS bytes
+      FROM (SELECT file_size FROM attachments WHERE blob_key <> id
+        UNION ALL SELECT file_size FROM avatars WHERE blob_key <> id) AS stored`,
   );
   return row!;
 }
 
-/** Reports whether the bytes belong to an attachment or upload, or to a deleted one and are still to be erased. */
+/** Reports whether the bytes belong to an attachment, a picture of a user or an upload, or are still to be erased. */
 export async function isBlobKnown(db: Reader, blobKey: string): Promise<boolean> {
-  const known = sql`SELECT 1 AS one FROM attachments WHERE blob_key = ${blobKey}
+  const known = sql`${live(blobKey)}
     UNION ALL SELECT 1 FROM tombstones WHERE blob_key = ${blobKey}
     UNION ALL SELECT 1 FROM uploads WHERE blob_key = ${blobKey} AND attachment_id IS NULL
     UNION ALL SELECT 1 FROM uploads WHERE tail_key = ${blobKey}`;
@@ -99,7 +125,12 @@ async function checkIntegrity(db: Reader, what: string): Promise<string[]> {
   return found.map((row) => row.integrity_check).filter((message) => message !== "ok");
 }
 
-/** Reports whether a committed attachment has these bytes. */
+/** Reports whether a committed attachment or picture of a user has these bytes. */
 export async function isBlobLive(db: Reader, blobKey: string): Promise<boolean> {
-  return (await db.get(sql`SELECT 1 AS one FROM attachments WHERE blob_key = ${blobKey}`)) !== undefined;
+  return (await db.get(live(blobKey))) !== undefined;
+}
+
+function live(blobKey: string): Statement {
+  return sql`SELECT 1 AS one FROM attachments WHERE blob_key = ${blobKey}
+    UNION ALL SELECT 1 FROM avatars WHERE blob_key = ${blobKey}`;
 }

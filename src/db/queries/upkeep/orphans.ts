@@ -203,8 +203,24 @@ const RULES: readonly Rule[] = [
   },
 ];
 
+/** The rules about pictures of users, which older schemas do not have. */
+const OF_AVATARS: readonly Rule[] = [
+  {
+    table: "avatars",
+    problem: "is not the picture of its user",
+    find: sql`SELECT r.user_id AS row FROM avatars r
+      WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = r.user_id AND u.avatar_id = r.id)`,
+  },
+  {
+    table: "users",
+    problem: "has lost the picture",
+    find: sql`SELECT r.id AS row FROM users r WHERE r.avatar_id IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM avatars a WHERE a.user_id = r.id AND a.id = r.avatar_id)`,
+  },
+];
+
 /** Yields the rows that break a rule. */
-export async function* findOrphans(db: Reader): AsyncGenerator<Orphan> {
-  for (const { table, problem, isRepairable = false, find } of RULES)
+export async function* findOrphans(db: Reader, hasAvatars = true): AsyncGenerator<Orphan> {
+  for (const { table, problem, isRepairable = false, find } of hasAvatars ? [...RULES, ...OF_AVATARS] : RULES)
     for (const { row } of await db.all(find)) yield { table, row, problem, isRepairable };
 }

@@ -77,6 +77,7 @@ async function doEach(subject: Subject): Promise<boolean> {
     await writes.upload(chance, TOO_LARGE_FOR_THE_DATABASE);
     await writes.remove("attachments", chance);
     await eventually(async () => subject.isGone || tombstones.get()!.count === 0);
+    await writes.changeAvatar(chance, TOO_LARGE_FOR_THE_DATABASE);
     await writes.rename("attachments", chance);
     await writes.uploadInParts(chance);
     await writes.sendMessage(chance, { isPeers: false, minBytes: TOO_LARGE_FOR_THE_DATABASE });

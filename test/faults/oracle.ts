@@ -57,6 +57,7 @@ export async function findProblems(
     if (name && record.notMade.has(name)) problems.push(`${name} is there, and was answered to be not done`);
   }
   problems.push(...(await findFileProblems(subject, files)));
+  problems.push(...(await findAvatarProblems(subject)));
   const present = new Map<string, Present>([...contacts, ...files, ...messages]);
   problems.push(...(await findEventProblems(subject, present, tables)));
   const ofIndex = await findIndexProblems(tables);
@@ -91,6 +92,18 @@ async function findFileProblems(
     if (storage.used !== size) problems.push(`storage used is ${storage.used}, the files have ${size} bytes`);
   }
   return problems;
+}
+
+/** Finds out whether the picture of the first user is one that was acknowledged, or a later one without an answer. */
+async function findAvatarProblems({ client, record }: Examined): Promise<string[]> {
+  const { avatar_url } = await client.get<{ avatar_url: string | null }>("/v1/me");
+  const answer = avatar_url === null ? null : await client.send("GET", new URL(avatar_url).pathname);
+  if (answer && answer.status !== 200) return [`lost: the picture is answered ${answer.status}`];
+  const found = answer && createHash("sha256").update(answer.body).digest("hex");
+  const { avatar } = record;
+  if (!avatar.states.includes(found)) return [`changed: the picture is ${found}, not ${avatar.states}`];
+  avatar.states = [found];
+  return [];
 }
 
 function deviation(found: string | null, states: readonly unknown[]): string {
@@ -173,9 +186,11 @@ const HALVES = {
     (SELECT conversation_id FROM places UNION SELECT conversation_id FROM marks) AS own
     WHERE conversation_id NOT IN (SELECT conversation_id FROM members)`,
   "small files without a row":
-    "SELECT attachment_id FROM small_files WHERE attachment_id NOT IN (SELECT id FROM attachments)",
+    "SELECT attachment_id FROM small_files WHERE attachment_id NOT IN (SELECT id FROM attachments UNION SELECT id FROM avatars)",
   "rows without their small file":
-    "SELECT id FROM attachments WHERE blob_key = id AND id NOT IN (SELECT attachment_id FROM small_files)",
+    "SELECT id FROM (SELECT id, blob_key FROM attachments UNION SELECT id, blob_key FROM avatars) AS f WHERE blob_key = id AND id NOT IN (SELECT attachment_id FROM small_files)",
+  "users without their picture, and pictures without their user": `SELECT u.id FROM users u FULL JOIN avatars a
+    ON a.user_id = u.id WHERE COALESCE(u.avatar_id, '') <> COALESCE(a.id, '')`,
   "files that were made twice": "SELECT filename FROM attachments GROUP BY filename HAVING COUNT(*) > 1",
 };
 
@@ -196,7 +211,9 @@ async function findLeftovers(folder: string, tables: Tables): Promise<string[]> 
   const isWhole = async () => {
     const [files, attached, growing, grown] = await Promise.all([
       stored("blobs"),
-      tables("SELECT blob_key FROM attachments WHERE blob_key <> id"),
+      tables(
+        "SELECT blob_key FROM attachments WHERE blob_key <> id UNION SELECT blob_key FROM avatars WHERE blob_key <> id",
+      ),
       tables("SELECT blob_key FROM uploads WHERE attachment_id IS NULL"),
       tables("SELECT blob_key FROM uploads WHERE attachment_id IS NULL AND received > 0"),
     ]);

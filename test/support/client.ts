@@ -61,10 +61,10 @@ export class Client {
     });
   }
 
-  upload(name: string, bytes: Uint8Array): Promise<Answer> {
+  upload(name: string, bytes: Uint8Array, method = "POST", path = "/v1/attachments"): Promise<Answer> {
     const head = `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n`;
     const body = Buffer.concat([Buffer.from(head), bytes, Buffer.from("\r\n--b--\r\n")]);
-    return this.send("POST", "/v1/attachments", body, { "content-type": "multipart/form-data; boundary=b" });
+    return this.send(method, path, body, { "content-type": "multipart/form-data; boundary=b" });
   }
 
   async get<T>(path: string): Promise<T> {

@@ -60,6 +60,8 @@ export class AckRecord {
   readonly begunUploads = new Set<BegunUpload>();
   /** The greatest acknowledged message id of each conversation. */
   readonly lastIds = new Map<string, string>();
+  /** All possible SHA-256 of the first user's picture, null for none. Only one writer at a time changes it. */
+  readonly avatar: { states: State[]; isTaken: boolean } = { states: [null], isTaken: false };
   /** Acknowledgements by kind, such as "contacts made". */
   readonly #counts = new Map<string, number>();
   readonly #idle: Record<Kind, Item[]> = { contacts: [], attachments: [], messages: [] };
@@ -97,6 +99,11 @@ export class AckRecord {
       this.#idle[item.kind].push(item);
     }
     this.#count(`${item.kind} ${state === null ? "deleted" : "changed"}`);
+  }
+
+  acknowledgedAvatar(state: State): void {
+    this.avatar.states = [state];
+    this.#count(`pictures ${state === null ? "deleted" : "set"}`);
   }
 
   /** The change did not happen for certain. */

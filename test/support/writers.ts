@@ -1,6 +1,7 @@
 // The load during faults: contacts, files and messages are created, changed and deleted.
 import { createHash, randomBytes } from "node:crypto";
 import type { Answer, Client } from "./client.ts";
+import { pngChunk, pngHeader } from "./picture-bytes.ts";
 import type { AckRecord, Item, Kind, Sending, State } from "./record.ts";
 import { addPart, beginUpload } from "./resuming.ts";
 import type { Chance } from "./scale.ts";
@@ -91,6 +92,7 @@ function makeContact(writes: Writes, chance: Chance): Promise<Answer> {
 }
 
 function anything(writes: Writes, chance: Chance): Promise<Answer> {
+  if (chance() < 0.05) return writes.changeAvatar(chance);
   const kind = (["contacts", "attachments", "messages"] as const)[Math.floor(chance() * 3)]!;
   const what = writes.isFull(kind) ? 0.9 : chance();
   if (what > 0.75) return writes.remove(kind, chance);
@@ -199,6 +201,33 @@ export class Writes {
     );
   }
 
+  /** Sets the picture of the first user, or deletes it. Makes a contact while another writer changes it. */
+  async changeAvatar(chance: Chance, minBytes = 0): Promise<Answer> {
+    const { avatar } = this.#record;
+    if (avatar.isTaken) return this.makeContact();
+    avatar.isTaken = true;
+    const bytes =
+      minBytes === 0 && chance() < 0.2 ? null : picture(minBytes + chance() ** 3 * MAX_FILE_BYTES);
+    const state = bytes && createHash("sha256").update(bytes).digest("hex");
+    avatar.states.push(state);
+    const { client } = this.#talkers;
+    const path = "/v1/me/avatar";
+    try {
+      const answer = await this.#send(
+        bytes ? client.upload("a.png", bytes, "PUT", path) : client.send("DELETE", path),
+      );
+      if (answer.status < 300) this.#record.acknowledgedAvatar(state);
+      else if (leavesOpen(answer)) this.#record.unanswered();
+      else avatar.states.pop();
+      return answer;
+    } catch (error) {
+      this.#record.unanswered();
+      throw error;
+    } finally {
+      avatar.isTaken = false;
+    }
+  }
+
   #leaveOpen(sending: Sending): void {
     this.#record.unanswered();
     this.#record.unansweredSendings.push(sending);
@@ -246,6 +275,11 @@ export class Writes {
 function leavesOpen({ status, body }: Answer): boolean {
   if (status !== 503) return status >= 500 && status !== 507;
   return (JSON.parse(body.toString()) as { code: string }).code !== "unavailable";
+}
+
+/** Returns a picture that is stored as it is sent. */
+function picture(bytes: number): Buffer {
+  return Buffer.concat([pngHeader(1, 1), pngChunk("IDAT", randomBytes(Math.floor(bytes))), pngChunk("IEND")]);
 }
 
 function randomName(): string {

@@ -1,6 +1,7 @@
 import { access } from "./access.ts";
 import { acting } from "./acting.ts";
 import { archives } from "./archives.ts";
+import { avatars } from "./avatars.ts";
 import { conversations } from "./conversations.ts";
 import { erasing } from "./erasing.ts";
 import { events } from "./events.ts";
@@ -26,6 +27,7 @@ export const mutants: readonly Mutant[] = [
   ...access,
   ...acting,
   ...archives,
+  ...avatars,
   ...conversations,
   ...erasing,
   ...events,

@@ -39,6 +39,7 @@ import { startEvents } from "./jobs/events.ts";
 import { startIndexer } from "./jobs/indexer.ts";
 import type { Job } from "./jobs/job.ts";
 import { startPreviewSweep } from "./jobs/previews.ts";
+import { startProfiles } from "./jobs/profiles.ts";
 import { startSweep } from "./jobs/sweep.ts";
 import { startWebhooks } from "./jobs/webhooks.ts";
 import { PreviewCache } from "./previews/cache.ts";
@@ -64,7 +65,9 @@ const NAMES = { timeout: 1000, tries: 2 };
 
 /** Wakes background work after a change, and passes on what nodes broadcast. */
 type Wakeups = EventEmitter<
-  Record<"eraser" | "events" | "downloads" | "outdated", []> & { broadcast: [texts: readonly string[]] }
+  Record<"eraser" | "profiles" | "events" | "downloads" | "outdated", []> & {
+    broadcast: [texts: readonly string[]];
+  }
 >;
 
 export interface App {
@@ -103,7 +106,10 @@ export async function createApp(config: Config, parts: Parts = {}): Promise<App>
   if (!(await followsRule(db))) await db.write("rebuildIndex", undefined);
   await renewContactKeys(db);
   await fillFoldedKeys(db);
-  const data = createDataAccess(config, db, parts, () => wakeups.emit("eraser"));
+  const data = createDataAccess(config, db, parts, {
+    wakeEraser: () => wakeups.emit("eraser"),
+    wakeProfiles: () => wakeups.emit("profiles"),
+  });
   const app = await buildApp(config, { data, parts, log, fuse, folder, wakeups });
   // From here on the app releases it.
   opened.move();
@@ -251,10 +257,12 @@ function startJobs(core: Core, config: Config, log: Log, wakeups: Wakeups): Jobs
   const downloads = startDownloads(core, failed("downloads"), (count) =>
     log.error({ count }, "downloads by link are missing in the audit trail"),
   );
+  const profiles = startProfiles(core, failed("profiles"));
   const events = startEvents(core, failed("events"));
   const webhooks = startWebhooks(core, failed("webhooks"), (webhook, error) =>
     log.debug({ webhook, ...errorFields(error) }, "a webhook did not answer"),
   );
+  wakeups.on("profiles", profiles.wake);
   wakeups.on("eraser", eraser.wake).on("events", events.wake).on("events", webhooks.wake);
   wakeups.on("downloads", downloads.wake);
   wakeups.on("outdated", () => core.eventHub.endAll());
@@ -263,7 +271,7 @@ function startJobs(core: Core, config: Config, log: Log, wakeups: Wakeups): Jobs
   const indexer = startIndexer(core, failed("indexer"));
   const activity = startActivity(core, failed("activity"));
   const previews = core.previews ? [startPreviewSweep(core, core.previews, failed("previews"))] : [];
-  return { jobs: [eraser, sweep, events, webhooks, indexer, activity, ...previews], downloads };
+  return { jobs: [eraser, sweep, profiles, events, webhooks, indexer, activity, ...previews], downloads };
 }
 
 function identityProvider({ jwt }: Config, clock: Clock, log: Log): IdentityProvider | null {

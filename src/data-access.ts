@@ -11,6 +11,9 @@ import { createIds, type Random } from "./util/ids.ts";
 
 const systemRandom: Random = (bytes) => void randomFillSync(bytes);
 
+/** A server that runs beside finds its work by itself. */
+const NO_WAKEUPS = { wakeEraser() {}, wakeProfiles() {} };
+
 /** Opens the database for commands that run beside a server. Close it afterwards. */
 export async function openDataAccess(config: Config): Promise<DataAccess> {
   if (config.databaseUrl === null) await openDataFolder(config.dataFolder, "database");
@@ -28,9 +31,19 @@ export function createDataAccess(
   { limits, publicUrl, host, port, jwt }: Config,
   db: Database,
   { clock = systemClock, random = systemRandom }: { clock?: Clock; random?: Random } = {},
-  wakeEraser: () => void = () => {},
+  { wakeEraser, wakeProfiles }: Pick<DataAccess, "wakeEraser" | "wakeProfiles"> = NO_WAKEUPS,
 ): DataAccess {
   const origin = () => publicUrl ?? toHttpUrl(host, port);
   const issuer = jwt?.issuer ?? "";
-  return { db, clock, random, newId: createIds(clock, random), wakeEraser, limits, origin, issuer };
+  return {
+    db,
+    clock,
+    random,
+    newId: createIds(clock, random),
+    wakeEraser,
+    wakeProfiles,
+    limits,
+    origin,
+    issuer,
+  };
 }

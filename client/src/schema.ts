@@ -8,8 +8,10 @@ export interface components {
       username: string;
       phone_number: string;
       avatar_url: string | null;
-      /** Null if none is set; show the username instead. */
+      /** Null if none is set; show `profile_name` or the username instead. */
       display_name: string | null;
+      /** The display name that the user with this username has chosen; null if unknown, as `last_active_at` is. */
+      profile_name: string | null;
       conversation_id: string;
       /** Unix seconds, UTC. Null if unknown, as for a new contact. */
       last_active_at: number | null;
@@ -288,7 +290,7 @@ export interface components {
     /** A change of something that the recipient can see. */
     Event: {
       id: string;
-      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled";
+      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "user.updated" | "webhook.disabled";
       /** Unix seconds, UTC. */
       timestamp: number;
       /** The recipient. */
@@ -298,7 +300,7 @@ export interface components {
       /** Only `message.created` and `message.mentioned` have it: whether to alert the recipient. */
       notify?: boolean;
       /** The resource as the recipient sees it now; if it is deleted, or the recipient can't see it any more, only the ids. */
-      payload: components["schemas"]["Contact"] | components["schemas"]["Conversation"] | components["schemas"]["Message"] | components["schemas"]["Reaction"] | components["schemas"]["Group"] | components["schemas"]["Member"] | components["schemas"]["Attachment"] | components["schemas"]["Webhook"] | components["schemas"]["Reference"] | components["schemas"]["MemberReference"];
+      payload: components["schemas"]["Contact"] | components["schemas"]["Conversation"] | components["schemas"]["Message"] | components["schemas"]["Reaction"] | components["schemas"]["Group"] | components["schemas"]["Member"] | components["schemas"]["Attachment"] | components["schemas"]["ShownUser"] | components["schemas"]["Webhook"] | components["schemas"]["Reference"] | components["schemas"]["MemberReference"] | components["schemas"]["UserReference"];
     };
     /** Items, newest first. */
     EventPage: {
@@ -313,7 +315,7 @@ export interface components {
       /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null for all. */
-      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | null;
+      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "user.updated" | "webhook.disabled")[] | null;
       /** Whether it receives the events of all users. */
       all_users: boolean;
       /** False once Parley has stopped sending to it. */
@@ -336,7 +338,7 @@ export interface components {
       /** As the URL Standard (WHATWG) writes it. */
       url: string;
       /** Types of events; null for all. */
-      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | null;
+      events: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "user.updated" | "webhook.disabled")[] | null;
       /** Whether it receives the events of all users. */
       all_users: boolean;
       /** False once Parley has stopped sending to it. */
@@ -485,6 +487,11 @@ export interface components {
       last_active_at: number | null;
       /** Without muted ones; 100 means 100 or more. 0 for a bot. */
       unread_conversations: number;
+      /** Whose JWTs sign in as the user. */
+      identities: ({
+        issuer: string;
+        subject: string;
+      })[];
     };
     Token: {
       id: string;
@@ -540,7 +547,7 @@ export interface components {
     /** A change, as a webhook of all users gets it. */
     SharedEvent: {
       id: string;
-      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled" | "webhook.test";
+      type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "user.updated" | "webhook.disabled" | "webhook.test";
       /** Unix seconds, UTC. */
       timestamp: number;
       /** `cnv_…`; null if the event belongs to no conversation. */
@@ -590,6 +597,17 @@ export interface components {
       /** Of a member who has left. */
       user_id?: string;
     };
+    /** The user that an event is about, if the recipient can't see them any more. */
+    UserReference: {
+      id: string;
+    };
+    ShownUser: {
+      id: string;
+      username: string;
+      display_name: string | null;
+      avatar_url: string | null;
+      kind: "person" | "bot";
+    };
     /** A reaction that was added or removed; only the ids of message and conversation if the recipient can't see it. */
     Reaction: {
       message_id: string;
@@ -607,14 +625,14 @@ export interface components {
       /** What is wrong and what to do. */
       detail: string;
       /** From a closed list; for programs to check. */
-      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "avatar_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "upload_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "upload_offset_mismatch" | "upload_completed" | "upload_length_mismatch" | "checksum_mismatch" | "unsupported_upload_protocol" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "preview_not_found" | "file_type_refused" | "metadata_not_removable" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
+      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "avatar_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "upload_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "identity_taken" | "upload_offset_mismatch" | "upload_completed" | "upload_length_mismatch" | "checksum_mismatch" | "unsupported_upload_protocol" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "preview_not_found" | "file_type_refused" | "metadata_not_removable" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
       /** The field at fault, if there is one. */
       param?: string;
       /** The bytes that the server has (`upload_offset_mismatch`). */
       "expected-offset"?: number;
       /** The offset of the request (`upload_offset_mismatch`). */
       "provided-offset"?: number;
-      /** The contact or user that has the username (`contact_exists`, `username_taken`). */
+      /** The contact or user that has the username or the identity (`contact_exists`, `username_taken`, `identity_taken`). */
       existing_id?: string;
       /** The place, from 0, of the name that is nobody's (`user_not_found`). */
       index?: number;
@@ -939,7 +957,7 @@ export interface operations {
       starting_after?: string | undefined;
       /** Returns items newer than this one (evt_…). */
       ending_before?: string | undefined;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.mentioned, message.updated, reaction.created, reaction.deleted, webhook.disabled, typing, separated by commas; typing in streams only. */
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.mentioned, message.updated, reaction.created, reaction.deleted, user.updated, webhook.disabled, typing, separated by commas; typing in streams only. */
       types?: string | undefined;
     };
   };
@@ -961,8 +979,8 @@ export interface operations {
     body: {
       /** An https URL of at most 2048 characters with a public address, without credentials and without a fragment. */
       url: string;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.mentioned, message.updated, reaction.created, reaction.deleted, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
-      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | string | null | undefined;
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.mentioned, message.updated, reaction.created, reaction.deleted, user.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
+      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "user.updated" | "webhook.disabled")[] | string | null | undefined;
       /** True or false, in JSON without quotes. */
       all_users?: boolean | null | undefined;
     };
@@ -971,8 +989,8 @@ export interface operations {
     body: {
       /** An https URL of at most 2048 characters with a public address, without credentials and without a fragment. */
       url?: string | undefined;
-      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.mentioned, message.updated, reaction.created, reaction.deleted, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
-      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "webhook.disabled")[] | string | null | undefined;
+      /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.mentioned, message.updated, reaction.created, reaction.deleted, user.updated, webhook.disabled: an array in JSON, or a string separated by commas; null in JSON for all. */
+      events?: ("attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "user.updated" | "webhook.disabled")[] | string | null | undefined;
       /** True or false, in JSON without quotes. */
       enabled?: boolean | undefined;
     };
@@ -1051,6 +1069,10 @@ export interface operations {
       message_limit?: number | null | undefined;
       /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__. */
       data?: Record<string, unknown> | null | undefined;
+      /** A string of 0 to 255 characters without control characters. */
+      issuer?: string | null | undefined;
+      /** A string of 1 to 255 characters without control characters. */
+      subject?: string | null | undefined;
     };
   };
   updateUser: {
@@ -1067,6 +1089,10 @@ export interface operations {
       accepts_everyone?: boolean | undefined;
       /** A whole number from 0 to 1000000, in JSON without quotes, or null. */
       message_limit?: number | null | undefined;
+      /** A string of 0 to 255 characters without control characters. */
+      issuer?: string | undefined;
+      /** A string of 1 to 255 characters without control characters. */
+      subject?: string | null | undefined;
     };
   };
   downloadAvatar: {
@@ -1111,7 +1137,7 @@ export interface operations {
       actor_id?: string | undefined;
       /** Returns what was done to this object. */
       object_id?: string | undefined;
-      /** One or more of attachment.created, attachment.renamed, attachment.deleted, attachment.downloaded, attachment.refused, attachment.withdrawn, block.created, block.deleted, contact.created, contact.renamed, contact.deleted, conversation.read, conversation.updated, group.created, group.declined, group.joined, group.left, group.updated, member.added, member.invited, member.removed, member.updated, member.withdrawn, message.created, message.updated, message.deleted, message.hidden, push_subscription.created, push_subscription.updated, push_subscription.deleted, reaction.created, reaction.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, webhook.created, webhook.updated, webhook.secret_rotated, webhook.disabled, webhook.deleted, separated by commas. */
+      /** One or more of attachment.created, attachment.renamed, attachment.deleted, attachment.downloaded, attachment.refused, attachment.withdrawn, block.created, block.deleted, contact.created, contact.renamed, contact.deleted, conversation.read, conversation.updated, group.created, group.declined, group.joined, group.left, group.updated, member.added, member.invited, member.removed, member.updated, member.withdrawn, message.created, message.updated, message.deleted, message.hidden, push_subscription.created, push_subscription.updated, push_subscription.deleted, reaction.created, reaction.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, user.linked, user.unlinked, webhook.created, webhook.updated, webhook.secret_rotated, webhook.disabled, webhook.deleted, separated by commas. */
       actions?: string | undefined;
       /** Returns entries of this time (Unix seconds) or later. */
       created_from?: number | undefined;

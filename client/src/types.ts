@@ -21,6 +21,9 @@ export type NewWebhook = Schemas["NewWebhook"];
 export type Delivery = Schemas["Delivery"];
 export type PushSubscription = Schemas["PushSubscription"];
 export type User = Schemas["User"];
+/** A user as others see them. */
+export type ShownUser = Schemas["ShownUser"];
+export type UserReference = Schemas["UserReference"];
 export type UserWithUnread = Schemas["UserWithUnread"];
 export type Token = Schemas["Token"];
 export type NewToken = Schemas["NewToken"];
@@ -36,7 +39,7 @@ type EventOf<Type extends EventType, Payload> = Omit<Schemas["Event"], "type" | 
 
 /**
  * A change of something that the caller can see. The `type` determines the `payload`, which is a `Reference` or
- * `MemberReference`, or a `Reaction` without `emoji`, if the caller can't see any more what the event is about.
+ * `MemberReference` or `UserReference`, or a `Reaction` without `emoji`, if the caller can't see any more what the event is about.
  */
 export type Event =
   | EventOf<"contact.created" | "contact.deleted" | "contact.updated", Contact>
@@ -49,6 +52,7 @@ export type Event =
   | EventOf<"group.deleted", Reference>
   | EventOf<"member.created" | "member.updated", Member | MemberReference>
   | EventOf<"member.deleted", Required<MemberReference>>
+  | EventOf<"user.updated", ShownUser | UserReference>
   | EventOf<"webhook.disabled", Webhook>;
 
 /** Somebody is typing. It is stored nowhere, so only a stream has it, and it has no id. */

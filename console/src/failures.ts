@@ -95,6 +95,7 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   contact_not_found: "The contact was deleted.",
   attachment_not_found: "The file was deleted.",
   preview_not_found: "This file has no preview.",
+  avatar_not_found: "The picture was replaced or deleted.",
   message_not_found: "The message was deleted.",
   conversation_not_found: "You are no longer in this conversation.",
   group_not_found: "You are no longer in this group.",

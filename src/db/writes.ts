@@ -20,6 +20,7 @@ import { contactKeyWrites } from "./queries/people/contact-keys.ts";
 import { contactWrites } from "./queries/people/contacts.ts";
 import { foldedKeyWrites } from "./queries/people/folded-keys.ts";
 import { identityWrites } from "./queries/people/identities.ts";
+import { profileReaderWrites } from "./queries/people/profile-readers.ts";
 import { profileWrites } from "./queries/people/profiles.ts";
 import { tokenWrites } from "./queries/people/tokens.ts";
 import { userWrites } from "./queries/people/users.ts";
@@ -70,6 +71,7 @@ const single = {
   ...tokenWrites,
   ...userWrites,
   ...profileWrites,
+  ...profileReaderWrites,
   ...auditWrites,
   ...idempotencyWrites,
   ...searchWrites,

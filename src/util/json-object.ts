@@ -26,6 +26,11 @@ export class JsonObject {
     return new JsonObject(`${this.text.slice(0, -1)}${comma}"${name}":${json}}`);
   }
 
+  /** Adds a member before another, which is not the first and whose name no nested object has. */
+  withBefore(other: string, name: string, json: string): JsonObject {
+    return new JsonObject(this.text.replace(`,"${other}":`, () => `,"${name}":${json},"${other}":`));
+  }
+
   /** Sets a null member whose name no nested object has. Strings cannot match, because their quotes are escaped. */
   setNull(name: string, json: string): JsonObject {
     return new JsonObject(this.text.replace(`"${name}":null`, () => `"${name}":${json}`));

@@ -27,6 +27,7 @@ export interface Contact {
   phone_number: string;
   avatar_url: string | null;
   display_name: string | null;
+  profile_name: string | null;
   conversation_id: string;
   last_active_at: number | null;
   created_at: number;
@@ -88,6 +89,7 @@ const CONTACT_KEYS = [
   "phone_number",
   "avatar_url",
   "display_name",
+  "profile_name",
   "conversation_id",
   "last_active_at",
   "created_at",

@@ -10,6 +10,7 @@ import { reactionsQuery } from "../../src/db/queries/messages/reactions.ts";
 import { readersQuery } from "../../src/db/queries/messages/readers.ts";
 import { seatedQuery, typingAudienceQuery } from "../../src/db/queries/messages/typing.ts";
 import { blocksQuery } from "../../src/db/queries/people/blocks.ts";
+import { profileReadersQuery, profilesQuery } from "../../src/db/queries/people/profile-readers.ts";
 import { tokensQuery } from "../../src/db/queries/people/tokens.ts";
 import { userNamesQuery, usersQuery } from "../../src/db/queries/people/users.ts";
 import { entriesQuery } from "../../src/db/queries/record/audit-trail.ts";
@@ -32,8 +33,11 @@ const CONTACT_STEPS: Record<ContactIndex, RegExp> = {
     /^SEARCH c USING (?:COVERING )?INDEX contacts_by_phone \(owner_id=\? AND \(phone_digits,id\)>\(\?,\?\) AND \(phone_digits,id\)<\(\?,\?\)\)$/,
   blocked: /^SEARCH c USING INDEX contacts_blocked \(owner_id=\?(?: AND <expr>[<>]\?)+\)$/,
 };
-/** The subquery that finds when a contact was last seen. */
-const LAST_SEEN = ["CORRELATED SCALAR SUBQUERY 1", "SEARCH a USING PRIMARY KEY (user_id=?)"];
+/** The subqueries that find when a contact was last seen, and its profile. */
+const OF_PEER = [
+  ...["CORRELATED SCALAR SUBQUERY 1", "SEARCH a USING PRIMARY KEY (user_id=?)"],
+  ...["CORRELATED SCALAR SUBQUERY 2", "SEARCH u USING PRIMARY KEY (id=?)"],
+];
 
 function planOf(db: DatabaseSync, { sql, params }: Statement): string[] {
   const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...params) as { detail: string }[];
@@ -55,7 +59,7 @@ test("every contact list reads one range of the index of its filter, with and wi
       for (const query of contactQueries("usr_x", page, "con_5")) {
         const [step, ...more] = planOf(db, query);
         assert.match(step!, CONTACT_STEPS[query.index], `${prepare} ${query.sql}`);
-        assert.deepEqual(more, query.sql.includes("seen_at") ? LAST_SEEN : [], query.sql);
+        assert.deepEqual(more, query.sql.includes("seen_at") ? OF_PEER : [], query.sql);
       }
     }
   }
@@ -116,6 +120,15 @@ test("a search reads one range of each conversation, with and without statistics
       "SEARCH m USING PRIMARY KEY (conversation_id=? AND id>? AND id<?)",
     ]);
   }
+});
+
+test("the readers of a profile, and what each may see, are found by keys", async (t) => {
+  const db = await openPlainSqlite(t);
+  for (const query of [
+    profileReadersQuery("usr_x", "usr_a", 500),
+    profilesQuery(["usr_x"], ["usr_y", "usr_z"]),
+  ])
+    assert.doesNotMatch(planOf(db, query).join("\n"), /SCAN (?!readers|CONSTANT)/);
 });
 
 test("typists, and who sees them, are found by the keys of members", async (t) => {

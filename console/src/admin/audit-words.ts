@@ -35,6 +35,8 @@ const SENTENCES: Readonly<Record<string, ToParts>> = {
     actor_id === object_id
       ? ["signed in for the first time with a signed token"]
       : ["created the user ", user(object_id, username)],
+  "user.updated": ({ actor_id, object_id }) =>
+    actor_id === object_id ? ["changed their profile"] : ["changed the profile of ", user(object_id)],
   "user.linked": ({ actor_id, object_id }, { subject }) =>
     actor_id === object_id
       ? [`signed in as ${quoted(subject)} for the first time`]
@@ -147,6 +149,7 @@ export const ACTIONS: readonly {
     label: "Users",
     actions: [
       ["user.created", "Created"],
+      ["user.updated", "Profile changed"],
       ["user.linked", "Linked"],
       ["user.unlinked", "Unlinked"],
       ["user.deleted", "Erased"],

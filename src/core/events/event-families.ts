@@ -4,6 +4,8 @@ import { findAttachments, findVisibleAttachment } from "../../db/queries/files/a
 import { findOwnSeat, findSeated } from "../../db/queries/groups/group-members.ts";
 import { findAnyMessage, findMessages, type MessageRow } from "../../db/queries/messages/messages.ts";
 import { listReactionReaders, type Reaction } from "../../db/queries/messages/reactions.ts";
+import { findPeerProfiles } from "../../db/queries/people/contacts.ts";
+import { findProfilesFor } from "../../db/queries/people/profile-readers.ts";
 import { listSeeing } from "../../db/queries/visibility/visibility.ts";
 import { attachmentResource, linked } from "../files/attachment-resource.ts";
 import { memberResource, renderMember } from "../groups/group-members.ts";
@@ -12,9 +14,10 @@ import { conversationResource, renderConversations } from "../messages/conversat
 import { messageResource, renderMessageForAll, renderMessages } from "../messages/messages.ts";
 import { reactionResource } from "../messages/reactions.ts";
 import type { Core, DataAccess } from "../node/core.ts";
-import { contactResource } from "../people/contacts.ts";
+import { contactResource, showProfile } from "../people/contacts.ts";
 import type { Scope } from "../people/tokens.ts";
 import type { Resource } from "../resource/schema.ts";
+import { shownUserResource, toShownUser } from "../resource/senders.ts";
 import { webhookResource } from "./webhook-fields.ts";
 
 /** An event as it is stored. */
@@ -56,8 +59,8 @@ type Find = (
 ) => Promise<readonly (Seen | undefined)[]>;
 
 interface Family {
-  /** The scope that shows its events; without it, `events:read` does. */
-  scope?: Scope;
+  /** The scopes each of which shows its events; without them, `events:read` does. */
+  scopes?: readonly Scope[];
   resource: Resource;
   /** Finds what each event refers to, as far as this user sees it. Without it, the payload is stored whole. */
   find?: Find;
@@ -66,7 +69,7 @@ interface Family {
   /** Returns the payload without content. Without it, only ids are stored. */
   toIds?: (event: StoredEvent) => string;
   /** Returns the payload for a recipient who does not see the subject. Without it, that is the stored payload. */
-  toUnseen?: (event: StoredEvent) => string;
+  toUnseen?: (event: StoredEvent, core: DataAccess) => string;
 }
 
 const NOBODY: SeenByAll = { show: () => "", userIds: [] };
@@ -74,17 +77,26 @@ const NOBODY: SeenByAll = { show: () => "", userIds: [] };
 /** In the order of the OpenAPI document. */
 export const FAMILIES = {
   contact: {
-    scope: "contacts:read",
+    scopes: ["contacts:read"],
     resource: contactResource,
+    // The contact is stored as it was, without anything of its user, who may be erased.
+    async find(core, userId, events) {
+      const ids = events.map(({ payload }) => JSON.parse(payload).id as string);
+      const profiles = await findPeerProfiles(core.db, userId, ids);
+      return events.map(({ payload }, i) => ({
+        json: showProfile(core, payload, profiles.get(ids[i]!) ?? null),
+      }));
+    },
     toIds: ({ payload, conversationId }) => toReference(JSON.parse(payload).id, conversationId),
+    toUnseen: ({ payload }, core) => showProfile(core, payload, null),
   },
   conversation: {
-    scope: "messages:read",
+    scopes: ["messages:read"],
     resource: conversationResource,
     find: byId(async (core, userId, ids) => toSeen(await renderConversations(core, userId, ids))),
   },
   message: {
-    scope: "messages:read",
+    scopes: ["messages:read"],
     resource: messageResource,
     find: byId(async (core, userId, ids) => {
       const rows = await findMessages(core.db, userId, ids);
@@ -102,7 +114,7 @@ export const FAMILIES = {
     },
   },
   reaction: {
-    scope: "messages:read",
+    scopes: ["messages:read"],
     resource: reactionResource,
     find: oneByOne(async (core, userId, event) => {
       const [reader] = await findReactionReaders(core, event, [userId]);
@@ -122,7 +134,7 @@ export const FAMILIES = {
     },
   },
   group: {
-    scope: "groups:read",
+    scopes: ["groups:read"],
     resource: groupResource,
     find: byId(async (core, userId, ids) => toSeen(await renderGroups(core, userId, ids))),
     async findForAll(core, { payload }, recipientIds) {
@@ -132,7 +144,7 @@ export const FAMILIES = {
     },
   },
   member: {
-    scope: "groups:read",
+    scopes: ["groups:read"],
     resource: memberResource,
     find: oneByOne(async (core, userId, { payload }) => {
       const { id, group_id: groupId } = JSON.parse(payload);
@@ -147,7 +159,7 @@ export const FAMILIES = {
     },
   },
   attachment: {
-    scope: "attachments:read",
+    scopes: ["attachments:read"],
     resource: attachmentResource,
     find: byId(async (core, userId, ids) => {
       const rows = await findAttachments(core.db, userId, ids);
@@ -160,11 +172,31 @@ export const FAMILIES = {
       return { show: (userId) => linked(core, row, userId), userIds, senderId: row.uploader_id };
     },
   },
+  user: {
+    // Any of them shows users: in contacts, as senders, or as members.
+    scopes: ["contacts:read", "messages:read", "groups:read", "attachments:read"],
+    resource: shownUserResource,
+    find: byId(async (core, userId, ids) => {
+      const users = await findProfilesFor(core.db, ids, [userId]);
+      return users.map((user) => [user.id, { json: JSON.stringify(toShownUser(core, user)) }]);
+    }),
+    async findForAll(core, { payload }, recipientIds) {
+      const users = await findProfilesFor(core.db, [JSON.parse(payload).id], recipientIds);
+      if (users.length === 0) return NOBODY;
+      const json = JSON.stringify(toShownUser(core, users[0]!));
+      return { show: () => json, userIds: users.map(({ reader_id }) => reader_id) };
+    },
+  },
   webhook: { resource: webhookResource },
 } satisfies Record<string, Family>;
 
 export function familyOf(type: string): Family {
   return FAMILIES[type.split(".", 1)[0] as keyof typeof FAMILIES];
+}
+
+/** Returns the payload for a recipient who does not see the subject of the event. */
+export function toUnseen(core: DataAccess, event: StoredEvent): string {
+  return familyOf(event.type).toUnseen?.(event, core) ?? event.payload;
 }
 
 /** Finds what the events refer to, as far as the recipient sees it. */
@@ -189,7 +221,7 @@ export async function findSeenByAll(
   recipientIds: readonly string[],
 ): Promise<SeenByAll> {
   const { find, findForAll } = familyOf(event.type);
-  if (!find || !isFindable(event)) return { show: () => event.payload, userIds: recipientIds };
+  if (!find || !isFindable(event)) return { show: () => toUnseen(core, event), userIds: recipientIds };
   if (findForAll && isShared(event.type)) return findForAll(core, event, recipientIds);
   // The event has only one recipient.
   const [seen] = await find(core, recipientIds[0]!, [event]);

@@ -32,6 +32,12 @@ export const memberReferenceResource = withOptional(
   "user_id",
 );
 
+export const userReferenceResource = resource(
+  "UserReference",
+  { id: id("usr") },
+  "The user that an event is about, if the recipient can't see them any more.",
+);
+
 const common = {
   id: id("evt"),
   type: oneOf<string>(...RESOURCE_EVENTS),
@@ -58,6 +64,7 @@ export const eventResource = withOptional(
           ...Object.values(FAMILIES).map(({ resource }) => resource),
           referenceResource,
           memberReferenceResource,
+          userReferenceResource,
         ),
         "The resource as the recipient sees it now; if it is deleted, or the recipient can't see it any more, only the ids.",
       ),

@@ -16,6 +16,7 @@ import {
   type Seen,
   type SeenByAll,
   type StoredEvent,
+  toUnseen,
 } from "./event-families.ts";
 import type { eventResource, sharedEventResource } from "./event-fields.ts";
 
@@ -60,7 +61,7 @@ export async function renderEvents(
   );
   const mutedIds = new Set(muted.map(({ conversation_id }) => conversation_id));
   return events.map((event) =>
-    render(event, recipientId, seen.get(event), mutedIds.has(event.conversationId)),
+    render(core, event, recipientId, seen.get(event), mutedIds.has(event.conversationId)),
   );
 }
 
@@ -80,7 +81,7 @@ export async function renderChange(
   const renderOne = async (recipientId: string, event: StoredEvent) => {
     if (blocking.has(recipientId)) return (await renderEvents(core, recipientId, [event]))[0]!;
     const seen = seeing.has(recipientId) ? { json: show(recipientId), message } : undefined;
-    return render(event, recipientId, seen, mutedIds.has(recipientId));
+    return render(core, event, recipientId, seen, mutedIds.has(recipientId));
   };
   const rendered: RenderedEvent[] = [];
   for (const { recipientId, event } of change) {
@@ -106,6 +107,7 @@ async function findBlocking(
 
 /** Renders an event. `seen` is undefined if the recipient does not see the subject of the event, or it is gone. */
 function render(
+  core: DataAccess,
   event: StoredEvent,
   recipientId: string,
   seen: Seen | undefined,
@@ -125,7 +127,7 @@ function render(
   return {
     id,
     type,
-    json: withPayload(head, seen?.json ?? familyOf(type).toUnseen?.(event) ?? event.payload),
+    json: withPayload(head, seen?.json ?? toUnseen(core, event)),
   };
 }
 

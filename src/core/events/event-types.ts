@@ -17,14 +17,14 @@ export const eventTypes: Field<string[], true> = {
   parse: (value) => someOf(STREAM_EVENTS, value),
 };
 
-/** Returns the scope that shows events of this type; undefined if `events:read` does. */
-function scopeFor(type: string): Scope | undefined {
-  return type === TYPING ? "messages:read" : familyOf(type).scope;
+/** Returns the scopes each of which shows events of this type; none if `events:read` does. */
+function scopesFor(type: string): readonly Scope[] {
+  return type === TYPING ? ["messages:read"] : (familyOf(type).scopes ?? []);
 }
 
 export function isShown(scopes: ReadonlySet<string>, type: string): boolean {
-  const scope = scopeFor(type);
-  return scope === undefined || scopes.has(scope);
+  const showing = scopesFor(type);
+  return showing.length === 0 || showing.some((scope) => scopes.has(scope));
 }
 
 /**
@@ -52,16 +52,16 @@ export function showsTyping(scopes: ReadonlySet<string>, requested: readonly str
 export function requireShown(scopes: ReadonlySet<string>, types: readonly string[]): void {
   const hidden = types.find((type) => !isShown(scopes, type));
   if (hidden === undefined) return;
-  const scope = scopeFor(hidden)!;
+  const showing = scopesFor(hidden);
   throw new ParleyError(
     "insufficient_scope",
-    `Events of the type ${hidden} require a token with the scope ${scope}.`,
-    { header: scope },
+    `Events of the type ${hidden} require a token with the scope ${showing.join(" or ")}.`,
+    { header: showing[0]! },
   );
 }
 
 /** Returns the scopes that show events, separated by spaces. */
 export function showingScopes(scopes: ReadonlySet<string>): string {
-  const showing = new Set(RESOURCE_EVENTS.map(scopeFor));
-  return [...showing].filter((scope) => scope !== undefined && scopes.has(scope)).join(" ");
+  const showing = new Set(RESOURCE_EVENTS.flatMap(scopesFor));
+  return [...showing].filter((scope) => scopes.has(scope)).join(" ");
 }

@@ -31,6 +31,7 @@ import {
   textOrNull,
   time,
 } from "../resource/schema.ts";
+import { toPeer } from "../resource/senders.ts";
 import { secondsOrNull } from "../resource/time-fields.ts";
 import type { Turns } from "../resource/turns.ts";
 import { messageResource, renderMessages } from "./messages.ts";
@@ -83,19 +84,20 @@ async function render(core: Core, shown: readonly Shown[]): Promise<string[]> {
   const messages = await findLastMessages(core.db, rows);
   const texts = await renderMessages(core, messages, rows[0]!.user_id);
   const last = new Map(messages.map((message, i) => [message.conversation_id, texts[i]!]));
-  return shown.map(({ row, unread }) => toJson(row, unread, last.get(row.conversation_id) ?? "null"));
+  return shown.map(({ row, unread }) => toJson(core, row, unread, last.get(row.conversation_id) ?? "null"));
 }
 
-function toJson(row: ConversationRow, unread: number, lastMessage: string): string {
+function toJson(core: DataAccess, row: ConversationRow, unread: number, lastMessage: string): string {
   const contact = row.contact === null ? null : JSON.parse(row.contact);
+  const peer = toPeer(core, row.profile);
   const { contact_read_id: contactRead, since_id } = row;
   const conversation: Omit<Conversation, "last_message"> = {
     id: row.conversation_id,
     kind: kindOf(row),
     contact_id: row.contact_id,
     group_id: row.group_id,
-    name: contact === null ? row.group_name : (contact.display_name ?? contact.username),
-    avatar_url: contact === null ? row.group_avatar_url : contact.avatar_url,
+    name: contact === null ? row.group_name : (contact.display_name ?? peer.name ?? contact.username),
+    avatar_url: contact === null ? row.group_avatar_url : (contact.avatar_url ?? peer.avatarUrl),
     unread_count: unread,
     last_read_id: row.last_read_id || null,
     contact_read_id: contactRead !== null && contactRead > since_id ? contactRead : null,

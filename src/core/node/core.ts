@@ -29,6 +29,8 @@ export interface DataAccess {
   random: Random;
   /** Called after a commit that left rows or files to erase. */
   wakeEraser: () => void;
+  /** Called after a commit that changed the profile of a user. */
+  wakeProfiles: () => void;
   limits: Limits;
   /** The public base URL without a trailing slash; on a server known once it listens. */
   origin: () => string;

@@ -38,6 +38,7 @@ export async function setAvatar(
   const id = secretId("avt", core.random);
   const blobKey = file.bytes ? id : file.blobKey;
   await uploads.commit([], "setAvatar", { userId, file: { ...file, id, blobKey }, expected });
+  core.wakeProfiles();
   core.wakeEraser();
 }
 
@@ -67,6 +68,7 @@ export async function deleteAvatar(
   expected: Expected,
 ): Promise<void> {
   await core.db.write("deleteAvatar", { userId, expected, entry: newEntry(core, caller) });
+  core.wakeProfiles();
   core.wakeEraser();
 }
 

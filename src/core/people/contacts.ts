@@ -9,12 +9,13 @@ import {
   type ContactRow,
   type CreateContact,
   findContact,
+  findPeerProfiles,
   type ListedContact,
-  lastActive,
   toContact,
 } from "../../db/queries/people/contacts.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
+import { JsonObject } from "../../util/json-object.ts";
 import {
   phoneDigits,
   searchDigits,
@@ -41,17 +42,22 @@ import {
   username,
 } from "../resource/fields.ts";
 import { type Page, type PageEnvelope, toPage, walkPages } from "../resource/page.ts";
-import { type Expected, readBack, type Versioned } from "../resource/resource.ts";
+import { type Expected, readBack, type Versioned, versioned as withDigest } from "../resource/resource.ts";
 import { described, id, orNull, resource, type TypeOf, text, textOrNull, time } from "../resource/schema.ts";
+import { toPeer } from "../resource/senders.ts";
 import { ROWS_PER_TURN, type Turns } from "../resource/turns.ts";
 
-/** Source document, section 2.1, in the order of the stored JSON. */
+/** Source document, section 2.1, in the order of the stored JSON, in which `profile_name` is missing. */
 export const contactResource = resource("Contact", {
   id: id("con"),
   username: text,
   phone_number: text,
   avatar_url: textOrNull,
-  display_name: described(textOrNull, "Null if none is set; show the username instead."),
+  display_name: described(textOrNull, "Null if none is set; show `profile_name` or the username instead."),
+  profile_name: described(
+    textOrNull,
+    "The display name that the user with this username has chosen; null if unknown, as `last_active_at` is.",
+  ),
   conversation_id: id("cnv"),
   last_active_at: described(orNull(time), "Unix seconds, UTC. Null if unknown, as for a new contact."),
   created_at: time,
@@ -118,7 +124,13 @@ export async function createContact(
   try {
     if (!mutual) {
       const { result, replayed } = await writeIdempotent(core, asked, "createContact", input);
-      return { json: JSON.stringify({ ...contact, ...result }), version: "1", replayed };
+      // If it has joined the conversation of a user, it may show their profile.
+      const isJoined = result.conversation_id !== contact.conversation_id && mayRead(caller);
+      const profile = isJoined ? await readBack(findPeerProfile(core, caller, result.id)) : null;
+      return {
+        ...versioned(core, [JSON.stringify({ ...contact, ...result }), null, null, profile, 1]),
+        replayed,
+      };
     }
     const both = { contact: input, phoneNumber };
     const { result, replayed } = await writeIdempotent(core, asked, "createMutualContact", both);
@@ -134,9 +146,9 @@ function newContact(
   core: DataAccess,
   caller: Caller,
   fields: Parsed<typeof contactFields>,
-): { contact: Contact; input: CreateContact } {
+): { contact: Omit<Contact, "profile_name">; input: CreateContact } {
   const createdAt = core.clock();
-  const contact: Contact = {
+  const contact: Omit<Contact, "profile_name"> = {
     id: core.newId("con"),
     username: fields.username,
     phone_number: fields.phone_number ?? "",
@@ -166,6 +178,10 @@ function newContact(
   return { contact, input };
 }
 
+async function findPeerProfile({ db }: DataAccess, { userId }: Caller, id: string): Promise<string | null> {
+  return (await findPeerProfiles(db, userId, [id])).get(id) ?? null;
+}
+
 function mayRead({ scopes }: Caller): boolean {
   return scopes.has("contacts:read");
 }
@@ -185,7 +201,7 @@ export async function listContacts(
   const rows = mustSearch(filter)
     ? await searchContacts(core, caller.userId, filter, request, turns)
     : await listContactRows(core.db, caller.userId, filter, request);
-  return toPage(request, rows, toContact);
+  return toPage(request, rows, (row) => renderContact(core, row));
 }
 
 /** Parses the text of a search. A text without words, such as only punctuation, finds everything. */
@@ -221,7 +237,7 @@ async function searchContacts(
 export async function getContact(core: DataAccess, caller: Caller, id: string): Promise<Versioned> {
   const row = await findContact(core.db, caller.userId, id);
   if (!row) throw new ParleyError("contact_not_found");
-  return versioned(row);
+  return versioned(core, row);
 }
 
 /** Sets the display name, the only field that can be updated; without it nothing changes. */
@@ -233,7 +249,9 @@ export async function updateContact(
   expected: Expected,
 ): Promise<Versioned> {
   const input = { ownerId: caller.userId, id, displayName, expected, entry: newEntry(core, caller) };
-  return versioned(await core.db.write("updateContact", input));
+  const [body, seenAt, since, profile, version] = await core.db.write("updateContact", input);
+  // Another user has chosen the profile.
+  return versioned(core, [body, seenAt, since, mayRead(caller) ? profile : null, version]);
 }
 
 /** Deletes the contact and removes the caller from the conversation with it. Throws `contact_not_found`. */
@@ -269,9 +287,22 @@ export async function blockContact(
   await writeActed(core, caller, recorded, "blockContact", input);
 }
 
-function versioned([body, seenAt, since, version]: ContactRow): Versioned {
-  const listed: ListedContact = [body, seenAt, since];
-  const seen = lastActive(listed);
-  // `last_active_at` changes without the row.
-  return { json: toContact(listed), version: seen === null ? `${version}` : `${version}-${seen}` };
+function versioned(core: DataAccess, [body, seenAt, since, profile, version]: ContactRow): Versioned {
+  const json = renderContact(core, [body, seenAt, since, profile]);
+  // Activity and profile change without the row. If neither is shown, the ETag must not tell why.
+  const isPlain = (seenAt === null && profile === null) || json === showProfile(core, body, null);
+  return isPlain ? { json, version: `${version}` } : withDigest(json, version);
+}
+
+/** Returns the contact as JSON text, as its owner retrieves it. */
+function renderContact(core: DataAccess, row: ListedContact): string {
+  const [body, seenAt, since, profile] = row;
+  return showProfile(core, toContact([body, seenAt, since]), profile);
+}
+
+/** Adds what a contact shows of its peer's profile, as `PEER_PROFILE` selects it, to the JSON text of the contact. */
+export function showProfile(core: DataAccess, contact: string, profile: string | null): string {
+  const { name, avatarUrl } = toPeer(core, profile);
+  const named = new JsonObject(contact).withBefore("conversation_id", "profile_name", JSON.stringify(name));
+  return (avatarUrl === null ? named : named.setNull("avatar_url", JSON.stringify(avatarUrl))).text;
 }

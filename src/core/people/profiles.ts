@@ -61,6 +61,7 @@ export async function updateProfile(
   };
   if (identity === undefined) await core.db.write("updateUser", update);
   else await core.db.write("updateLinkedUser", { ...update, identity, linkEntry: newEntry(core, caller) });
+  core.wakeProfiles();
   // It erases a stored picture that `avatar_url` replaces.
   if (changes.avatar_url !== undefined) core.wakeEraser();
 }

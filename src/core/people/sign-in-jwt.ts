@@ -113,6 +113,7 @@ async function takeProfile(core: DataAccess, user: IdentityRow, claims: ClaimedP
   if (findNewClaims(user, claims).length === 0) return;
   const entry = { ...newEntry(core, null), actorId: userId };
   await core.db.write("takeProfile", { userId, claims, entry });
+  core.wakeProfiles();
 }
 
 /** Returns the profile fields that the token has. An empty or invalid claim counts as missing. */

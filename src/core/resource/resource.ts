@@ -10,7 +10,7 @@ export interface Versioned {
   json: string;
   /**
    * The row's version, a number. If something else changes, "-" and that follow: the window of its links for an attachment, the
-   * time of last activity for a contact, the CRC-32 of the JSON text for a result of `versioned`.
+   * CRC-32 of the JSON text for a result of `versioned`.
    */
   version: string;
   /** True if this is the stored result of an earlier request with the same Idempotency-Key. */

@@ -1,17 +1,18 @@
 import { findSenders, type SenderRow } from "../../db/queries/people/users.ts";
 import type { DataAccess } from "../node/core.ts";
-import { id, object, oneOf, type TypeOf, text, textOrNull } from "./schema.ts";
+import { id, oneOf, resource, type TypeOf, text, textOrNull } from "./schema.ts";
 
 export const userKind = oneOf("person", "bot");
 
 /** A user as others see them. */
-export const shownUser = object({
+export const shownUserResource = resource("ShownUser", {
   id: id("usr"),
   username: text,
   display_name: textOrNull,
   avatar_url: textOrNull,
   kind: userKind,
 });
+export const shownUser = shownUserResource.schema;
 
 /** Returns a user as others see them. */
 export function toShownUser(core: DataAccess, row: SenderRow): TypeOf<typeof shownUser> {
@@ -30,6 +31,17 @@ export function toAvatarUrl(
 /** Returns the address of a user's stored pictures, to which the id of one is added. */
 export function toPicturesUrl({ origin }: DataAccess, userId: string): string {
   return `${origin()}/v1/avatars/${userId}/`;
+}
+
+/** Parses the profile of a contact's peer, as `PEER_PROFILE` selects it. */
+export function toPeer(
+  core: DataAccess,
+  profile: string | null,
+): { name: string | null; avatarUrl: string | null } {
+  if (profile === null) return { name: null, avatarUrl: null };
+  const [id = "", avatar_id, avatar_url, ...name] = profile.split(" ");
+  const avatar = { id, avatar_id: avatar_id || null, avatar_url: avatar_url || null };
+  return { name: name.join(" ") || null, avatarUrl: toAvatarUrl(core, avatar) };
 }
 
 /** Returns the JSON texts of the users, by id, without those who were erased. */

@@ -5,10 +5,12 @@ import {
   sharedEventResource,
   testEventResource,
   typingEventResource,
+  userReferenceResource,
 } from "../../core/events/event-fields.ts";
 import { reactionResource } from "../../core/messages/reactions.ts";
 import { type Field, type Shape, withNull } from "../../core/resource/fields.ts";
 import type { Resource } from "../../core/resource/schema.ts";
+import { shownUserResource } from "../../core/resource/senders.ts";
 import { ACT_AS } from "../protocol/acting.ts";
 import { MAX_MESSAGE_FILES } from "../protocol/forms.ts";
 import { headers } from "../protocol/headers.ts";
@@ -91,6 +93,8 @@ function schemasOf(operations: readonly Operation[]): object {
     typingEventResource,
     referenceResource,
     memberReferenceResource,
+    userReferenceResource,
+    shownUserResource,
     reactionResource,
     problem,
   ];

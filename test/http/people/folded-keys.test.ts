@@ -46,7 +46,11 @@ for (const [engine, version] of Object.entries(BEFORE) as [Engine, number][]) {
     for (const username of ["MAẞE", "maße", "maSSe", "NUSSSTRASSE", "@OLD"])
       await assert.rejects(createUser(core, null, { username }), taken, username);
     await deleteUser(core, null, idOf(PEOPLE + 2));
-    await assert.rejects(createUser(core, null, { username: "nußstrasse" }), taken, "the other one has this name");
+    await assert.rejects(
+      createUser(core, null, { username: "nußstrasse" }),
+      taken,
+      "the other one has this name",
+    );
     await app.stop();
     const again = await createApp(config);
     t.after(() => again.stop());

@@ -27,6 +27,7 @@ const RECIPIENTS = {
   "message.updated": "all",
   "reaction.created": "all",
   "reaction.deleted": "all",
+  "user.updated": "all",
   "webhook.disabled": "one",
 } as const;
 type ResourceEvent = keyof typeof RECIPIENTS;

@@ -1,6 +1,7 @@
 import { columns, type RowOf } from "../../columns.ts";
 import { NEWEST, type Page } from "../../page.ts";
 import { EMPTY, list, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
+import { PEER_PROFILE } from "../people/contacts.ts";
 import { type Seat, sees, VISIBLE_END } from "../visibility/visibility.ts";
 
 /** A reader's seat and read position, to count unread messages. */
@@ -48,6 +49,8 @@ const CONVERSATION = columns({
   version: sql<number | null>`k.version`,
   /** JSON text of the contact. */
   contact: sql<string | null>`c.body`,
+  /** What the contact shows of the user with its name. */
+  profile: PEER_PROFILE,
   /** The last message that the contact has disclosed as read; null if the member may not know. */
   contact_read_id: sql<string | null>`(SELECT o.disclosed_read_id FROM marks o
     WHERE o.user_id = c.peer_id AND o.conversation_id = s.conversation_id

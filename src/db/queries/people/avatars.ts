@@ -8,6 +8,7 @@ import { eraseAvatar } from "../storage/content-erase.ts";
 import type { NewFile } from "../storage/files.ts";
 import { settleIntent } from "../storage/intents.ts";
 import { insertSmallFile } from "../storage/small-files.ts";
+import { noteProfileChange } from "./profile-readers.ts";
 import { addSetFields } from "./profiles.ts";
 
 const AVATAR = columns({
@@ -114,8 +115,7 @@ function showAvatar(
     sql`UPDATE users SET avatar_id = ${id}, avatar_url = NULL, set_fields = ${addSetFields(setFields, { avatar_url: null })},
         version = version + 1 WHERE id = ${userId}`,
     recordEntry(entry, "user.updated", userId, { fields: ["avatar_url"], ...facts }),
-    sql`INSERT INTO profile_changes (user_id, changed_at) VALUES (${userId}, ${entry.at})
-      ON CONFLICT (user_id) DO UPDATE SET changed_at = excluded.changed_at, after_id = ''`,
+    noteProfileChange(userId, entry.at),
   ];
 }
 

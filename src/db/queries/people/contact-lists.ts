@@ -31,6 +31,7 @@ interface FoundContact {
   body: string;
   seen_at: number | null;
   peer_since: number | null;
+  profile: string | null;
 }
 
 /** Returns the rows of a search, up to the contact `until` if that is given. May look at many other contacts. */
@@ -42,7 +43,7 @@ export async function searchContacts(
   until: string | undefined,
 ): Promise<ListedContact[]> {
   const found = await db.all(sql<FoundContact>`${contactsQuery(ownerId, filter, page, until)}`);
-  return found.map(({ body, seen_at, peer_since }) => [body, seen_at, peer_since]);
+  return found.map(({ body, seen_at, peer_since, profile }) => [body, seen_at, peer_since, profile]);
 }
 
 /** Finds the contact this many steps after the cursor, in the index of the filter. */

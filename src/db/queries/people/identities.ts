@@ -2,6 +2,7 @@ import { ParleyError } from "../../../errors.ts";
 import { type Reader, type Statement, sql } from "../../sql.ts";
 import { all, batch, get, run, type Write, write } from "../../write.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
+import { noteProfileChange } from "./profile-readers.ts";
 import { type UpdateUser, updateUser } from "./profiles.ts";
 import { NOTE_REVOCATION } from "./tokens.ts";
 import { type CreateUser, createUser, type Made } from "./users.ts";
@@ -85,8 +86,7 @@ const takeProfile = write(
       sql`UPDATE users SET display_name = ${display_name}, avatar_url = ${avatar_url},
           phone_number = ${phone_number}, version = version + 1
         WHERE id = ${userId}`,
-      sql`INSERT INTO profile_changes (user_id, changed_at) VALUES (${userId}, ${entry.at})
-        ON CONFLICT (user_id) DO UPDATE SET changed_at = excluded.changed_at, after_id = ''`,
+      noteProfileChange(userId, entry.at),
       recordEntry(entry, "user.updated", userId, { fields }),
     ]);
   },

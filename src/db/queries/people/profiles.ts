@@ -4,6 +4,7 @@ import { checkVersion, type Expected } from "../../version.ts";
 import { batch, get, type Write } from "../../write.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { eraseAvatar } from "../storage/content-erase.ts";
+import { noteProfileChange } from "./profile-readers.ts";
 
 /** The parts of a user that the user and admins can change. */
 interface Profile {
@@ -66,7 +67,8 @@ export function* updateUser({ id, changes, picturesUrl, expected, entry }: Updat
     message_limit = was.message_limit,
     avatar_url: picture,
   } = changes;
-  const keepsPicture = picture === undefined || picture === `${picturesUrl}${was.avatar_id}`;
+  const isStored = was.avatar_id !== null && picture === `${picturesUrl}${was.avatar_id}`;
+  const keepsPicture = picture === undefined || isStored;
   const avatar_url = keepsPicture ? was.avatar_url : picture;
   const avatarId = keepsPicture ? was.avatar_id : null;
   const now: Profile = { display_name, avatar_url, phone_number, data, accepts_everyone, message_limit };
@@ -75,11 +77,13 @@ export function* updateUser({ id, changes, picturesUrl, expected, entry }: Updat
   const setFields = addSetFields(was.set_fields, changes);
   if (changed.length === 0 && setFields === was.set_fields) return;
   const isChange = changed.length > 0;
+  const isSeen = changed.includes("display_name") || changed.includes("avatar_url");
   yield* batch([
     sql`UPDATE users SET display_name = ${display_name}, avatar_url = ${avatar_url}, phone_number = ${phone_number},
         data = ${data}, accepts_everyone = ${accepts_everyone}, message_limit = ${message_limit}, avatar_id = ${avatarId}, set_fields = ${setFields}, version = version + ${isChange ? 1 : 0}
       WHERE id = ${id}`,
     ...(isLost ? eraseAvatar(id, entry.at) : []),
+    ...(isSeen ? [noteProfileChange(id, entry.at)] : []),
     ...(isChange ? [recordEntry(entry, "user.updated", id, { fields: changed })] : []),
   ]);
 }

@@ -32,7 +32,7 @@ export interface SenderRow {
   kind: UserKind;
 }
 
-const SENDER = sql`id, username, display_name, avatar_url, avatar_id, kind`;
+export const SENDER = sql`users.id, users.username, users.display_name, users.avatar_url, users.avatar_id, users.kind`;
 
 /** A user as administrators see them. */
 export interface DetailedUserRow extends UserRow {

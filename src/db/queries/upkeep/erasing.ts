@@ -63,6 +63,7 @@ export const deleteUser = write(
       sql`DELETE FROM reservations WHERE user_id = ${id}`,
       sql`DELETE FROM activity WHERE user_id = ${id}`,
       ...eraseAvatar(id, deletedAt),
+      sql`DELETE FROM profile_changes WHERE user_id = ${id}`,
       sql`DELETE FROM users WHERE id = ${id}`,
       recordEntry(entry, "user.deleted", id, { username: user.username }),
     ]);

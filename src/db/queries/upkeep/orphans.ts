@@ -175,6 +175,12 @@ const RULES: readonly Rule[] = [
       AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.id = w.token_id)`,
   },
   {
+    table: "profile_changes",
+    problem: "is of a user who is gone",
+    find: sql`SELECT r.user_id AS row FROM profile_changes r
+      WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = r.user_id)`,
+  },
+  {
     table: "uploads",
     problem: "is of a user who is gone",
     find: sql`SELECT r.id AS row FROM uploads r

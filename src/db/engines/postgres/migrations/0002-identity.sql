@@ -38,4 +38,7 @@ CREATE TABLE profile_changes (
   after_id TEXT COLLATE "C" NOT NULL DEFAULT ''
 );
 
+-- The contacts whose conversation a user has left are informed of changes of the profile, too.
+CREATE INDEX departures_by_user ON departures (user_id);
+
 ALTER TABLE audit ADD COLUMN acted_by_id TEXT COLLATE "C";

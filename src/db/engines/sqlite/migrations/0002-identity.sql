@@ -41,5 +41,8 @@ CREATE TABLE profile_changes (
   after_id TEXT NOT NULL DEFAULT '' -- readers up to this one are done
 ) STRICT, WITHOUT ROWID;
 
+-- The contacts whose conversation a user has left are informed of changes of the profile, too.
+CREATE INDEX departures_by_user ON departures (user_id);
+
 -- The user whose token acted as actor_id; null: the actor's own.
 ALTER TABLE audit ADD COLUMN acted_by_id TEXT;

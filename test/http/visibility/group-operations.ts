@@ -1,5 +1,6 @@
 // Groups in a world of sharing-world.ts: what members and invited users do and see.
 import assert from "node:assert/strict";
+import { toShownUser } from "./sharing-profiles.ts";
 import type { Group, Message, User } from "./sharing-types.ts";
 import { oneOf, type Page, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
 
@@ -129,7 +130,7 @@ export function rowsOf(world: World, user: User, group: Group): Shown[] {
     const isKnown = disclosed && messages.indexOf(disclosed) >= since;
     return {
       ...{ id, group_id: group.id, user_id: member.id, username: member.name },
-      ...{ display_name: null, avatar_url: null, kind: "person", role },
+      ...{ display_name: member.displayName, avatar_url: null, kind: "person", role },
       created_at: Math.floor(joinedAt / 1000),
       read_message_id: isKnown ? disclosed.id : null,
     };
@@ -257,9 +258,7 @@ export function toShown(world: World, user: User, group: Group): Shown {
     conversation_id: view === "invited" ? null : group.conversation.id,
     history: group.history,
     role: view,
-    invited_by: inviter
-      ? { id: inviter.id, username: inviter.name, display_name: null, avatar_url: null, kind: "person" }
-      : null,
+    invited_by: inviter ? toShownUser(inviter) : null,
     member_count: group.members.size,
     created_at: Math.floor(group.createdAt / 1000),
   };
@@ -307,16 +306,12 @@ async function walk(
   }
 }
 
-function toUser({ id, name }: User): Shown {
-  return { id, username: name, display_name: null, avatar_url: null, kind: "person" };
-}
-
 /** Returns the data shown with a message. For a system message this includes its subject. */
 export function systemData({ model }: World, { type, about, added, data }: Message): object | null {
   if (type === "text") return data;
-  if (added) return { users: added.filter((each) => model.users.get(each.name) === each).map(toUser) };
+  if (added) return { users: added.filter((each) => model.users.get(each.name) === each).map(toShownUser) };
   const user = about && {
-    user: model.users.get(about.name) === about ? toUser(about) : null,
+    user: model.users.get(about.name) === about ? toShownUser(about) : null,
   };
   return user || data ? { ...user, ...data } : null;
 }

@@ -55,6 +55,7 @@ export function checkContact({ model }: World, contact: Contact, shown: Shown): 
     phone_number: contact.phone,
     avatar_url: null,
     display_name: contact.displayName,
+    profile_name: model.openPeer(contact)?.owner.displayName ?? null,
     conversation_id: contact.conversation.id,
     created_at: Math.floor(contact.createdAt / 1000),
   });

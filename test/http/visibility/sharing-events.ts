@@ -7,6 +7,7 @@ import { checkGroup, rowsOf, toShown } from "./group-operations.ts";
 import { checkFile } from "./sharing-files.ts";
 import { checkMessage, listMessages } from "./sharing-messages.ts";
 import { isThere, seesFile } from "./sharing-model.ts";
+import { checkUserPayload, rebuildUser } from "./sharing-profiles.ts";
 import { reactionsFor, rebuildReaction, toSet } from "./sharing-reactions.ts";
 import type { User } from "./sharing-types.ts";
 import type { Page, Rebuilt, Shown, World } from "./sharing-world.ts";
@@ -46,6 +47,7 @@ async function rebuild(world: World, user: User, events: readonly Shown[]): Prom
     if (type === "contact.created") await readMessages(world, user, id, state);
     if (type.startsWith("group.")) await rebuildGroup(world, user, event, state);
     if (type.startsWith("member.")) rebuildMember(payload, state);
+    if (type === "user.updated") rebuildUser(payload, state.members.values());
     if (type.startsWith("reaction.")) rebuildReaction(event, state);
     if (!type.startsWith("message.")) continue;
     if ("text" in payload) state.messages.get(id)?.set(payload.id as string, payload);
@@ -125,8 +127,11 @@ function withoutUser({ type, data }: Shown): unknown {
 function checkRebuiltGroups(world: World, user: User): void {
   const { groups, members } = world.rebuilt.get(user)!;
   const seen = world.groups.seenBy(user);
-  // A client counts members from their events.
-  const shared = ({ member_count: _, ...rest }: Shown) => rest;
+  // A client counts members from their events. Those who are invited get no events of their inviter's profile.
+  const shared = ({ member_count: _, invited_by: inviter, ...rest }: Shown) => ({
+    ...rest,
+    invited_by: (inviter as Shown | null)?.id,
+  });
   assert.deepEqual(
     [...groups.values()].map(shared).sort(byNewest),
     seen.map((group) => shared(toShown(world, user, group))),
@@ -179,6 +184,7 @@ function checkPayload(world: World, user: User, event: Shown): void {
     else assert.deepEqual(payload, reference);
   }
   if (type.startsWith("member.")) checkMemberPayload(world, user, payload, isDeleted);
+  if (type === "user.updated") checkUserPayload(world, user, payload);
   if (type.startsWith("reaction.")) checkReactionPayload(world, user, payload, isDeleted);
 }
 

@@ -128,7 +128,11 @@ function checkConversation(world: World, user: User, conversation: Conversation,
     kind: group ? "group" : contact ? "contact" : "self",
     contact_id: contact?.id ?? null,
     group_id: group?.id ?? null,
-    name: group ? group.name : contact ? (contact.displayName ?? contact.username) : null,
+    name: group
+      ? group.name
+      : contact
+        ? (contact.displayName ?? peer?.displayName ?? contact.username)
+        : null,
     avatar_url: group?.avatarUrl ?? null,
     unread_count: model.unread(user, conversation),
     last_read_id: seat.read?.id ?? null,

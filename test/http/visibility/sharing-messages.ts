@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { systemData } from "./group-operations.ts";
 import { checkFile, enterFile, newFile } from "./sharing-files.ts";
+import { toShownUser } from "./sharing-profiles.ts";
 import { reactionsFor } from "./sharing-reactions.ts";
 import type { Content, Conversation, Message, User } from "./sharing-types.ts";
 import { oneOf, type Page, type Shown, UNKNOWN, type World } from "./sharing-world.ts";
@@ -255,9 +256,7 @@ export function checkMessage(world: World, user: User, message: Message, shown: 
     id: message.id,
     conversation_id: message.conversation.id,
     type: message.type,
-    sender: isKnown(sender)
-      ? { id: sender.id, username: sender.name, display_name: null, avatar_url: null, kind: "person" }
-      : null,
+    sender: isKnown(sender) ? toShownUser(sender) : null,
     text: message.text,
     data: systemData(world, message),
     mentions: message.mentions.filter(isKnown).map(({ id }) => id),

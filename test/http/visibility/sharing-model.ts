@@ -46,7 +46,7 @@ export class Model {
   makeUser(name: string, at: number, acceptsEveryone = false): User {
     const notes = this.newConversation();
     const user: User = {
-      ...{ id: "", name, tokens: [], notes, acceptsEveryone },
+      ...{ id: "", name, displayName: null, tokens: [], notes, acceptsEveryone },
       ...{ contacts: new Map(), blocks: new Map(), blockChanges: 0, seenAt: [], events: [] },
     };
     this.sit(user, notes, at, at);

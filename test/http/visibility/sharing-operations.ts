@@ -36,6 +36,7 @@ import {
   sendAgain,
   sendMessage,
 } from "./sharing-messages.ts";
+import { updateProfile } from "./sharing-profiles.ts";
 import { changeReaction } from "./sharing-reactions.ts";
 import { checkSearch } from "./sharing-search.ts";
 import type { Group, Message, User } from "./sharing-types.ts";
@@ -70,6 +71,7 @@ export const WEIGHTS = {
   openLinks: 3,
   download: 1,
   readMe: 1,
+  updateProfile: 3,
   markRead: 6,
   updateSettings: 3,
   listConversations: 2,
@@ -209,6 +211,7 @@ function performAs(world: World, user: User, kind: Kind, target: number, spare: 
   if (kind === "updateSettings") return updateSettings(world, user, conversation, spare);
   if (kind === "listConversations") return checkInbox(world, user);
   if (kind === "readMe") return checkStorage(world, user);
+  if (kind === "updateProfile") return updateProfile(world, user, spare);
   return (
     performInGroup(world, user, kind, target, spare) ??
     performOn(world, user, kind, target, spare) ??

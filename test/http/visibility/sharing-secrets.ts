@@ -10,9 +10,10 @@ import type { Caller } from "../../../src/core/node/caller.ts";
 import type { Core } from "../../../src/core/node/core.ts";
 import { setBlock } from "../../../src/core/people/blocks.ts";
 import { createContact, deleteContact } from "../../../src/core/people/contacts.ts";
+import { updateProfile } from "../../../src/core/people/profiles.ts";
 import { findMessage } from "../../../src/db/queries/messages/messages.ts";
 import { ParleyError } from "../../../src/errors.ts";
-import { OTHERS, type Twin, type Twins } from "./sharing-two-worlds.ts";
+import { OTHERS, type Twin, type Twins, toName } from "./sharing-two-worlds.ts";
 
 export interface Act {
   who: number;
@@ -95,6 +96,8 @@ function openOf(kind: string, twins: Twins, { target, spare }: Act): Doing {
       const { conversation_id } = JSON.parse((await getGroup(core, caller, group)).json);
       await markRead(core, caller, conversation_id, { message_id: message });
     },
+    updateProfile: (core, caller) =>
+      updateProfile(core, caller, caller.userId, { display_name: toName(spare) }, null),
   };
   return open[kind]!;
 }
@@ -108,7 +111,10 @@ export const SECRETS = {
   ...{ block: 6, unblock: 2, hide: 8, leave: 3, rejoin: 3 },
   ...{ settings: 2, settingsOfContact: 2, read: 3, decline: 5 },
 };
-export const OPEN = { send: 6, sendToAny: 3, edit: 6, delete: 2, react: 3, join: 4, readInGroup: 6 };
+export const OPEN = {
+  ...{ send: 6, sendToAny: 3, edit: 6, delete: 2, react: 3, join: 4, readInGroup: 6 },
+  updateProfile: 4,
+};
 
 /** Returns false if it was impossible. */
 export function doSecretly(kind: string, twins: Twins, act: Act): Promise<boolean> {

@@ -5,6 +5,7 @@ import type { Caller } from "../../../src/core/node/caller.ts";
 import type { Core } from "../../../src/core/node/core.ts";
 import { createToken, SCOPES } from "../../../src/core/people/tokens.ts";
 import { createUser } from "../../../src/core/people/users.ts";
+import { findProfileChange } from "../../../src/db/queries/people/profile-readers.ts";
 import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { ParleyError } from "../../../src/errors.ts";
@@ -156,6 +157,7 @@ export class Twin {
   async settle(): Promise<void> {
     const { db } = this.core;
     assert.ok(await eventually(async () => !(await hasRemains(db))), "the eraser has no end");
+    assert.ok(await eventually(async () => (await findProfileChange(db, "")) === undefined));
     while ((await db.write("numberEvents", { limit: 100 })) > 0);
   }
 }
@@ -189,8 +191,7 @@ export class Twins {
     const [plain, hidden] = await Promise.all([this.plain.ask(request), this.hidden.ask(request)]);
     const { method, path, body } = request;
     assert.equal(
-      hidden,
-      plain,
+      ...withoutPeers(hidden, plain),
       `step ${this.#clock.now} ${method} ${path} ${body instanceof FormData ? "a form" : JSON.stringify(body)}`,
     );
     this.#learn(plain);
@@ -206,7 +207,7 @@ export class Twins {
 
   async compareDeliveries(): Promise<void> {
     const [plain, hidden] = await Promise.all([this.plain.delivered(), this.hidden.delivered()]);
-    assert.deepEqual(hidden, plain, "what the webhook was sent");
+    assert.deepEqual(...withoutPeers(hidden.join("\n"), plain.join("\n")), "what the webhook was sent");
   }
 
   #learn(answer: Answer): void {
@@ -223,6 +224,27 @@ export class Twins {
   pick(kind: string, number: number): string {
     return pick(this.known.get(kind) ?? [], number) ?? `${kind}_01h455vb4pex5vsknk084sn02q`;
   }
+}
+
+/** Returns a display name of a user whose actions differ. */
+export function toName(number: number): string {
+  return `Name ${number % 5}`;
+}
+
+const OF_PEER = /"profile_name":"Name \d"|"name":"Name \d"/;
+
+/**
+ * Removes what contacts and their conversations show of their users, like `last_active_at`, only while these have Bob and do not
+ * block him, and the headers that depend on it.
+ */
+function withoutPeers(...answers: [Answer, Answer]): [Answer, Answer] {
+  if (!answers.some((answer) => OF_PEER.test(answer))) return answers;
+  return answers.map((answer) =>
+    answer
+      .replace(/^(?:etag|content-length): .*\n/gm, "")
+      .replace(/"profile_name":(?:null|"Name \d")/g, '"profile_name":"?"')
+      .replace(/"name":"(?:Name \d|(?:ann|cat)\d+)"/g, '"name":"?"'),
+  ) as [Answer, Answer];
 }
 
 export function pick<T>(all: readonly T[], number: number): T | undefined {

@@ -46,6 +46,7 @@ export interface Contact {
 export interface User {
   id: string;
   name: string;
+  displayName: string | null;
   /** Of two devices, used in turn. */
   tokens: string[];
   notes: Conversation;

@@ -142,7 +142,9 @@ function checkRebuiltGroups(world: World, user: User): void {
   for (const group of joined) {
     const found = [...members.get(group.id)!.values()].sort(byNewest);
     const wanted = rowsOf(world, user, group).filter(({ role }) => role !== "invited");
-    assert.deepEqual(found, wanted, `members by events of ${user.name}`);
+    // No event of a member has the read position.
+    const withoutRead = ({ read_message_id: _, ...member }: Shown) => member;
+    assert.deepEqual(found.map(withoutRead), wanted.map(withoutRead), `members by events of ${user.name}`);
   }
 }
 

@@ -16,13 +16,13 @@ export const events: readonly Mutant[] = [
   },
   {
     name: "events: events of messages need no messages:read",
-    find: 'scope: "messages:read", resource: messageResource,',
+    find: 'scopes: ["messages:read"], resource: messageResource,',
     replace: "resource: messageResource,",
     tests: ["http/events-messages"],
   },
   {
     name: "events: events of groups need no groups:read",
-    find: 'scope: "groups:read", resource: groupResource,',
+    find: 'scopes: ["groups:read"], resource: groupResource,',
     replace: "resource: groupResource,",
     tests: ["http/webhooks-groups"],
   },

@@ -12,6 +12,7 @@ import type { Mutant } from "./mutant.ts";
 import { names } from "./names.ts";
 import { outside } from "./outside.ts";
 import { previews } from "./previews.ts";
+import { profiles } from "./profiles.ts";
 import { push } from "./push.ts";
 import { reactions } from "./reactions.ts";
 import { reads } from "./reads.ts";
@@ -37,6 +38,7 @@ export const mutants: readonly Mutant[] = [
   ...names,
   ...outside,
   ...previews,
+  ...profiles,
   ...push,
   ...reactions,
   ...reads,

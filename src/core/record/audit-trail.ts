@@ -37,7 +37,7 @@ export const auditResource = resource("AuditEntry", {
   actor_id: described(textOrNull, "The user who did it; null for the command line or a signed link."),
   acted_by_id: described(
     textOrNull,
-    "The user whose token acted as `actor_id`; null if `actor_id` used a token of their own.",
+    "The user whose token acted as `actor_id`; null if it was the token of `actor_id`.",
   ),
   token_id: described(textOrNull, "The token that was used; null also for a JWT."),
   object_id: described(text, "The id of the object that was changed. The object may no longer exist."),

@@ -188,7 +188,7 @@ onEachEngine(
 );
 
 for (const engine of ENGINES)
-  test(`a bot that accepts everyone gets the first message of whoever adds it (${engine})`, async (t) => {
+  test(`a bot that accepts everyone gets the first message of each user who adds it (${engine})`, async (t) => {
     // The bot has no room, which is nobody else's concern.
     const server = await startOnEngine(t, engine, { maxContacts: 0 });
     const { ann, bob, shop } = await scene(server);

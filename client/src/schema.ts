@@ -529,7 +529,7 @@ export interface components {
       action: string;
       /** The user who did it; null for the command line or a signed link. */
       actor_id: string | null;
-      /** The user whose token acted as `actor_id`; null if `actor_id` used a token of their own. */
+      /** The user whose token acted as `actor_id`; null if it was the token of `actor_id`. */
       acted_by_id: string | null;
       /** The token that was used; null also for a JWT. */
       token_id: string | null;

@@ -15,8 +15,12 @@ export async function connect(world: World, user: User, name: string, spare: num
     assert.equal((await world.act(user, "POST", "/v1/contacts", 404, fields)).code, "user_not_found");
     return;
   }
+  if (other === user) {
+    assert.equal((await world.act(user, "POST", "/v1/contacts", 400, fields)).code, "invalid_parameter");
+    return;
+  }
   const known = user.contacts.get(name);
-  if (known && (other === user || other.contacts.has(user.name))) {
+  if (known && other.contacts.has(user.name)) {
     assert.equal((await world.act(user, "POST", "/v1/contacts", 409, fields)).existing_id, known.id);
     return;
   }

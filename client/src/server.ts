@@ -3,17 +3,17 @@ export interface TokenClaims {
   /** The app's own id of the user, which never changes: 1 to 255 characters. */
   sub: string;
   /** The display name. */
-  name?: string;
+  name?: string | undefined;
   /** The URL of the picture. */
-  picture?: string;
+  picture?: string | undefined;
   /** What the token may do: all except `admin` by default. */
-  scopes?: readonly string[];
+  scopes?: readonly string[] | undefined;
   /** Seconds, 3600 by default; at most 30 days. */
-  expiresIn?: number;
+  expiresIn?: number | undefined;
   /** `PARLEY_JWT_ISSUER` of the server, if it is set. */
-  issuer?: string;
+  issuer?: string | undefined;
   /** `PARLEY_JWT_AUDIENCE` of the server, if it is set. */
-  audience?: string;
+  audience?: string | undefined;
 }
 
 const DEFAULT_LIFE_SECONDS = 3600;

@@ -12,6 +12,7 @@ import { commandLine, tokenOf } from "../support/command.ts";
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");
 const README = join(ROOT, "client/README.md");
+const GUIDE = join(ROOT, "docs/guides/add-chat-to-your-app.md");
 
 let project: string;
 let packed: string[];
@@ -30,9 +31,9 @@ before(async () => {
 
 after(() => rm(project, { recursive: true, force: true }));
 
-/** Returns the README's code blocks in this language, in order. */
-async function blocks(language: string): Promise<string[]> {
-  const text = await readFile(README, "utf8");
+/** Returns the code blocks of a page in this language, in order. */
+async function blocks(language: string, page = README): Promise<string[]> {
+  const text = await readFile(page, "utf8");
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(
     (match) => match[1]!,
   );
@@ -69,9 +70,29 @@ test("every line of client/README.md runs as written and prints what it says", a
   assert.equal(await readFile(join(project, "copy.md"), "utf8"), await readFile(README, "utf8"));
 });
 
-/** Returns what the compiler reports for the README's code, in a project with these settings. */
+test("every line of the guide runs as written and prints what it says", async (t) => {
+  const secret = "a secret that the app and the server share";
+  const command = await commandLine(t, {
+    PARLEY_JWT_SECRET: secret,
+    PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true",
+  });
+  const token = tokenOf(await command.serve());
+  // Nothing listens there.
+  const code = (await blocks("ts", GUIDE))
+    .join("\n")
+    .replace("https://push.shop.example/", "http://127.0.0.1:9/");
+  await writeFile(join(project, "guide.ts"), code);
+  const { stdout } = await run(process.execPath, ["guide.ts"], {
+    cwd: project,
+    env: { ...process.env, PARLEY_URL: command.url, PARLEY_TOKEN: token, PARLEY_JWT_SECRET: secret },
+  });
+  assert.equal(stdout, (await blocks("text", GUIDE)).join(""));
+});
+
+/** Returns what the compiler reports for the code of a page, in a project with these settings. */
 async function compile(...settings: string[]): Promise<string> {
   await writeFile(join(project, "typed.ts"), (await blocks("ts")).join("\n"));
+  await writeFile(join(project, "guide.ts"), (await blocks("ts", GUIDE)).join("\n"));
   const strict = [
     "--ignoreConfig",
     "--noEmit",
@@ -80,7 +101,7 @@ async function compile(...settings: string[]): Promise<string> {
     "--target",
     "es2023",
   ];
-  const all = [...strict, ...settings, "typed.ts"];
+  const all = [...strict, ...settings, "typed.ts", "guide.ts"];
   return run(join(ROOT, "node_modules/.bin/tsc"), all, { cwd: project }).then(
     ({ stdout }) => stdout,
     ({ stdout }) => stdout,
@@ -105,7 +126,7 @@ test("the types compile in Node and in browsers, and refuse what the API does no
   assert.equal(await compile(...browser, "process.d.ts"), "");
   const wrong = `import { Parley } from "parley-client";
     const parley = new Parley({ url: "", token: "" });
-    parley.contacts.create({ username: "ada" });
+    parley.contacts.create({ name: "ada" });
     parley.contacts.list({ colour: "red" });`;
   await writeFile(join(project, "wrong.ts"), wrong);
   const said = await compile("--module", "nodenext", "--lib", "esnext", ...types, "node", "wrong.ts");

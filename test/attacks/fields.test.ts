@@ -34,9 +34,12 @@ const MULTIPART: Place = {
   request: (fields) => ({ body: multipart(fields), type: "multipart/form-data; boundary=b" }),
 };
 
+/** The smallest picture, because some operations accept no other file. */
+const GIF = "GIF89a\x01\0\x01\0\0\0\0;";
+
 function multipart(fields: string): string {
   const parts = [...new URLSearchParams(fields)].map(([name, value]) => `; name="${name}"\r\n\r\n${value}`);
-  const all = ['; name="file"; filename="a"\r\n\r\nx', ...parts];
+  const all = [`; name="file"; filename="a"\r\n\r\n${GIF}`, ...parts];
   return `${all.map((each) => `--b\r\nContent-Disposition: form-data${each}\r\n`).join("")}--b--\r\n`;
 }
 

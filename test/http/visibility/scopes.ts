@@ -41,9 +41,10 @@ export function routeScopes(operations: readonly Operation[]): RouteScope[] {
 
 /** Returns the lines of the API pages that show each endpoint with its scope. */
 export function scopeLines(operations: readonly Operation[]): string[] {
-  const byLink = operations
-    .filter(isByLink)
-    .map((operation) => `\`${operation.method} ${shownPath(operation)}\` · a signed link`);
+  const byLink = operations.filter(isByLink).map((operation) => {
+    const needed = "signature" in operation.query ? "a signed link" : "no token";
+    return `\`${operation.method} ${shownPath(operation)}\` · ${needed}`;
+  });
   const byToken = routeScopes(operations).map(({ method, shown, scope, orAdmin, readScope, showsOthers }) => {
     const wanted = scope === undefined ? "any token" : `scope \`${scope}\``;
     const instead = shown.startsWith("/files/") ? ", or a signed link" : "";

@@ -74,10 +74,4 @@ export const avatars: readonly Mutant[] = [
     replace: "...{",
     tests: ["http/avatars"],
   },
-  {
-    name: "pictures of users are redirected to the store",
-    find: 'maxAge !== "forever" &&',
-    replace: "",
-    tests: ["http/avatar-storage"],
-  },
 ];

@@ -18,8 +18,10 @@ const UNRECORDED = new Set([
   "PATCH /v1/uploads/:id",
   "DELETE /v1/uploads/:id",
 ]);
-/** Writes that test an existing webhook, or do what was done. */
+/** Writes that send a delivery, or that set in the matrix what is set. */
 const UNCHANGING = new Set([
+  "PUT /v1/groups/:id/members/:member_id",
+  "PUT /v1/webhooks/:id",
   "POST /v1/webhooks/:id/test",
   "POST /v1/webhooks/:id/deliveries/:delivery_id/redeliver",
 ]);

@@ -20,6 +20,7 @@ const UNRECORDED = new Set([
 ]);
 /** Writes that send a delivery, or that set in the matrix what is set. */
 const UNCHANGING = new Set([
+  "DELETE /v1/me/avatar",
   "PUT /v1/groups/:id/members/:member_id",
   "PUT /v1/webhooks/:id",
   "POST /v1/webhooks/:id/test",

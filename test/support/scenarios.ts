@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hasUnnumbered } from "../../src/db/queries/events/events.ts";
+import { findProfileChange } from "../../src/db/queries/people/profile-readers.ts";
 import { sql } from "../../src/db/sql.ts";
 import type { TestApp, TestUser } from "./app.ts";
 import type { Json } from "./asker.ts";
@@ -72,7 +73,9 @@ function withIds<T>(value: T, ids: Record<string, unknown> = {}): T {
 
 /** Returns the events after a position in numbered order, as `user id, type`. */
 async function eventsAfter({ app: { core } }: TestApp, position: number): Promise<[string, string][]> {
-  assert.ok(await eventually(async () => !(await hasUnnumbered(core.db))));
+  const isPublished = async () =>
+    (await findProfileChange(core.db, "")) === undefined && !(await hasUnnumbered(core.db));
+  assert.ok(await eventually(isPublished));
   return core.db.allValues<[string, string]>(
     sql`SELECT recipient_id, type FROM events WHERE position > ${position} ORDER BY position, number`,
   );

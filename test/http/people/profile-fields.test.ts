@@ -31,12 +31,17 @@ async function scene(server: TestApp) {
   return { server, people: { user, admin }, ids: { user: user.id, etag, tagOf }, account };
 }
 
-scenarios(open, scene, [
+/** Returns a row that changes what others see. */
+const seen = ([name, line, status, details]: ReturnType<typeof row>) =>
+  [name, line, status, { ...details, events: { user: "user.updated" } }] as const;
+
+scenarios<"user" | "admin", Awaited<ReturnType<typeof scene>>>(open, scene, [
   [
     "any token sets each profile field of its user",
     "PUT /v1/me",
     200,
     {
+      events: { user: "user.updated" },
       body: { ...FULL, display_name: "Ada L." },
       answer: { ...FULL, display_name: "Ada L.", kind: "person" },
     },
@@ -46,6 +51,7 @@ scenarios(open, scene, [
     "PUT /v1/me",
     200,
     {
+      events: { user: "user.updated" },
       body: EMPTY,
       answer: EMPTY,
       async after({ account }) {
@@ -54,17 +60,23 @@ scenarios(open, scene, [
       },
     },
   ],
-  row("fields that are left out stay", "PUT /v1/me", 200, {
-    body: { display_name: "B" },
-    answer: { ...FULL, display_name: "B" },
-  }),
-  row("a form sets fields, data as JSON text", "PUT /v1/me", 200, {
-    body: "display_name=Form&data=%7B%22a%22%3A1%7D",
-    answer: { ...FULL, display_name: "Form", data: { a: 1 } },
-  }),
-  row("a name of 100 characters is accepted", "PUT /v1/me", 200, {
-    body: { display_name: "😀".repeat(100) },
-  }),
+  seen(
+    row("fields that are left out stay", "PUT /v1/me", 200, {
+      body: { display_name: "B" },
+      answer: { ...FULL, display_name: "B" },
+    }),
+  ),
+  seen(
+    row("a form sets fields, data as JSON text", "PUT /v1/me", 200, {
+      body: "display_name=Form&data=%7B%22a%22%3A1%7D",
+      answer: { ...FULL, display_name: "Form", data: { a: 1 } },
+    }),
+  ),
+  seen(
+    row("a name of 100 characters is accepted", "PUT /v1/me", 200, {
+      body: { display_name: "😀".repeat(100) },
+    }),
+  ),
   row("an update without fields changes nothing", "PUT /v1/me", 200, {
     body: {},
     answer: FULL,
@@ -77,10 +89,12 @@ scenarios(open, scene, [
   row("If-None-Match with the ETag of the caller is 304", "GET /v1/me", 304, {
     headers: { "if-none-match": "<etag>" },
   }),
-  row("If-Match with the ETag updates the caller", "PUT /v1/me", 200, {
-    headers: { "if-match": "<etag>" },
-    body: EMPTY,
-  }),
+  seen(
+    row("If-Match with the ETag updates the caller", "PUT /v1/me", 200, {
+      headers: { "if-match": "<etag>" },
+      body: EMPTY,
+    }),
+  ),
   [
     "If-Match with another version changes nothing",
     "PUT /v1/me",
@@ -98,12 +112,17 @@ scenarios(open, scene, [
     412,
     { as: "admin", headers: { "if-match": '"1"' } },
   ],
-  ["an admin updates a user", "PUT /v1/users/<user>", 200, { as: "admin", body: EMPTY, answer: EMPTY }],
+  [
+    "an admin updates a user",
+    "PUT /v1/users/<user>",
+    200,
+    { events: { user: "user.updated" }, as: "admin", body: EMPTY, answer: EMPTY },
+  ],
   [
     "an admin updates a user of this version",
     "PUT /v1/users/<user>",
     200,
-    { as: "admin", headers: { "if-match": "<tagOf>" }, body: EMPTY },
+    { events: { user: "user.updated" }, as: "admin", headers: { "if-match": "<tagOf>" }, body: EMPTY },
   ],
   [
     "an unknown user is 404",

@@ -86,7 +86,8 @@ const takeProfile = write(
       sql`UPDATE users SET display_name = ${display_name}, avatar_url = ${avatar_url},
           phone_number = ${phone_number}, version = version + 1
         WHERE id = ${userId}`,
-      noteProfileChange(userId, entry.at),
+      // Nobody else sees the phone number.
+      ...(fields.some((name) => name !== "phone_number") ? [noteProfileChange(userId, entry.at)] : []),
       recordEntry(entry, "user.updated", userId, { fields }),
     ]);
   },

@@ -54,7 +54,7 @@ onEachServer("a token with act_as connects two users", async (t, server) => {
   const refused = await ada.run("connect", "ada", "bob");
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /act_as/);
-  const scopes = ["act_as", "contacts:write"].flatMap((scope) => ["--scope", scope]);
+  const scopes = ["act_as", "contacts:read", "contacts:write"].flatMap((scope) => ["--scope", scope]);
   const { token } = JSON.parse(
     (await server.operator.run("token", "create", "ada", ...scopes, "--json")).stdout,
   );

@@ -83,8 +83,14 @@ export const acting: readonly Mutant[] = [
   },
   {
     name: "every token connects two users",
-    find: 'if (mutual) demandActAs(caller, "mutual");',
-    replace: "if (mutual);",
+    find: 'demandScope(caller, "act_as", "mutual");',
+    replace: "",
+    tests: ["http/mutual"],
+  },
+  {
+    name: "a token that may not read contacts reads one by connecting two users",
+    find: 'demandScope(caller, "contacts:read", "mutual");',
+    replace: "",
     tests: ["http/mutual"],
   },
   {
@@ -101,7 +107,7 @@ export const acting: readonly Mutant[] = [
   },
   {
     name: "every admin of a group makes users members",
-    find: 'demandActAs(caller, "joined");',
+    find: 'demandScope(caller, "act_as", "joined");',
     replace: "",
     tests: ["http/adding"],
   },

@@ -15,7 +15,7 @@ import { findSenders } from "../../db/queries/people/users.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { usernameKey } from "../../util/text.ts";
-import { type Caller, demandActAs } from "../node/caller.ts";
+import { type Caller, demandScope } from "../node/caller.ts";
 import type { DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
 import { writeIdempotent } from "../record/idempotency.ts";
@@ -259,7 +259,7 @@ const MAX_JOINED = 100;
 
 /** Throws `insufficient_scope`, and `invalid_parameter` for too many names. */
 export function demandJoining(caller: Caller, names: readonly string[]): void {
-  demandActAs(caller, "joined");
+  demandScope(caller, "act_as", "joined");
   if (names.length <= MAX_JOINED) return;
   throw new ParleyError("invalid_parameter", `With joined, members must be up to ${MAX_JOINED} usernames.`, {
     param: "members",

@@ -10,10 +10,10 @@ export interface Caller {
   actedById: string | null;
 }
 
-/** Throws `insufficient_scope` unless the token may act for users. `what` is the field that only such a token may send. */
-export function demandActAs({ scopes }: Caller, what: string): void {
-  if (scopes.has("act_as")) return;
-  throw new ParleyError("insufficient_scope", `${what} needs the scope act_as.`, { header: "act_as" });
+/** Throws `insufficient_scope` unless the token has the scope. `what` is the field that only such a token may send. */
+export function demandScope({ scopes }: Caller, scope: string, what: string): void {
+  if (scopes.has(scope)) return;
+  throw new ParleyError("insufficient_scope", `${what} needs the scope ${scope}.`, { header: scope });
 }
 
 /** Verified tokens kept in memory. */

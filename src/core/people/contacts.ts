@@ -24,7 +24,7 @@ import {
   searchWords,
   usernameKey,
 } from "../../util/text.ts";
-import { type Caller, demandActAs } from "../node/caller.ts";
+import { type Caller, demandScope } from "../node/caller.ts";
 import type { DataAccess } from "../node/core.ts";
 import { newEntry, writeActed } from "../record/audit-trail.ts";
 import { writeIdempotent } from "../record/idempotency.ts";
@@ -78,7 +78,7 @@ export const contactFields = {
   mutual: optional(
     describedField(
       trueOrFalse,
-      "True also gives the user of that name the caller as a contact. Needs the scope `act_as`.",
+      "True also gives the user of that name the caller as a contact. Needs the scopes `act_as` and `contacts:read`.",
     ),
   ),
   blocked: optional(
@@ -105,7 +105,7 @@ export const contactFilters = {
 };
 
 /**
- * Creates a contact. With `mutual` the user of that name also gets the caller as a contact, which needs the scope `act_as`. Throws
+ * Creates a contact. With `mutual` the user of that name also gets the caller as a contact, which needs the scopes `act_as` and `contacts:read`. Throws
  * `invalid_parameter` for the caller's own name, `count_limit_reached`, `insufficient_scope`, `user_not_found` if it is mutual, and
  * `contact_exists` if the caller has a contact with that username; the error has its id if the caller may read contacts. A request
  * with an Idempotency-Key is idempotent.
@@ -117,8 +117,11 @@ export async function createContact(
   key?: string,
 ): Promise<Versioned> {
   const { mutual = false, phone_number: phoneNumber } = fields;
-  if (mutual) demandActAs(caller, "mutual");
-  else if (phoneNumber === undefined) throw missingField("phone_number", contactFields.phone_number);
+  if (mutual) {
+    demandScope(caller, "act_as", "mutual");
+    // The answer may be a contact from before, or have the phone number of the user.
+    demandScope(caller, "contacts:read", "mutual");
+  } else if (phoneNumber === undefined) throw missingField("phone_number", contactFields.phone_number);
   const { contact, input } = newContact(core, caller, fields);
   const asked = { caller, key, asked: ["createContact", fields] };
   try {

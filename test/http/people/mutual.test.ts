@@ -143,12 +143,16 @@ onEachEngine("mutual lifts the caller's own block only if it adds the contact", 
   }
 });
 
-test("mutual needs act_as, a user of the name, and room in both lists", async (t) => {
+test("mutual needs act_as, reading contacts, a user of the name, and room in both lists", async (t) => {
   const server = await startApp(t, { maxContacts: 2 });
   const { ann, bob, shop } = await scene(server);
   const fields = { username: bob.name, phone_number: "555", mutual: true };
   const refused = await asker(server, ann)("POST", "/v1/contacts", fields);
   assert.deepEqual([refused.status, refused.body.code], [403, "insufficient_scope"]);
+  const writer = await server.user({ scopes: ["act_as", "contacts:write"] });
+  const unread = await asker(server, writer)("POST", "/v1/contacts", fields);
+  assert.deepEqual([unread.status, unread.body.code], [403, "insufficient_scope"]);
+  assert.match(unread.headers.get("www-authenticate")!, /scope="contacts:read"/);
   const unknown = await connect(server, shop, ann, "nobody");
   assert.deepEqual(
     [unknown.status, unknown.body.code, unknown.body.param],

@@ -19,7 +19,7 @@ export class OpenId {
   readonly issuer: string;
   readonly #settings: OpenIdSettings;
   readonly #failed: (error: unknown) => void;
-  #found: Configuration | undefined;
+  #found: Promise<Configuration> | undefined;
 
   /** `failed` is called with each error of the provider. */
   constructor(settings: OpenIdSettings, failed: (error: unknown) => void) {
@@ -39,7 +39,7 @@ export class OpenId {
     };
     const url = client.buildAuthorizationUrl(configuration, {
       redirect_uri: redirectUri,
-      scope: "openid profile phone",
+      scope: scopesFor(configuration),
       code_challenge: await client.calculatePKCECodeChallenge(pending.verifier),
       code_challenge_method: "S256",
       state: pending.state,
@@ -74,25 +74,36 @@ export class OpenId {
     }
   }
 
-  async #discover(): Promise<Configuration> {
-    if (this.#found) return this.#found;
-    const client = await import("openid-client");
-    const { issuer, clientId, clientSecret } = this.#settings;
-    const isLocal = isLoopback(new URL(issuer).hostname);
-    try {
-      this.#found = await client.discovery(
-        new URL(issuer),
-        clientId,
-        undefined,
-        clientSecret === null ? client.None() : client.ClientSecretBasic(clientSecret),
-        { timeout: TIMEOUT_SECONDS, execute: isLocal ? [client.allowInsecureRequests] : [] },
-      );
-      return this.#found;
-    } catch (error) {
+  /** Asks the provider once for all sign-ins that wait for it, and again after a failure. */
+  #discover(): Promise<Configuration> {
+    this.#found ??= this.#ask().catch((error) => {
+      this.#found = undefined;
       this.#failed(error);
       throw new ParleyError("unavailable", "The identity provider does not answer. Try again in a minute.", {
         header: "60",
       });
-    }
+    });
+    return this.#found;
   }
+
+  async #ask(): Promise<Configuration> {
+    const client = await import("openid-client");
+    const { issuer, clientId, clientSecret } = this.#settings;
+    const isLocal = isLoopback(new URL(issuer).hostname);
+    return client.discovery(
+      new URL(issuer),
+      clientId,
+      undefined,
+      clientSecret === null ? client.None() : client.ClientSecretBasic(clientSecret),
+      { timeout: TIMEOUT_SECONDS, execute: isLocal ? [client.allowInsecureRequests] : [] },
+    );
+  }
+}
+
+const PROFILE = ["profile", "phone"];
+
+/** Returns the scopes to ask for. Some providers refuse a scope that they do not know, instead of ignoring it. */
+function scopesFor(configuration: Configuration): string {
+  const { scopes_supported: supported = ["profile"] } = configuration.serverMetadata();
+  return ["openid", ...PROFILE.filter((scope) => supported.includes(scope))].join(" ");
 }

@@ -382,3 +382,17 @@ test("without a sign-in that this browser began, an answer of the provider start
   const without = await startApp(t);
   assert.equal(codeOf(await begin(without, { answer: "code=c&state=s" }, forged[0]!)), "route_not_found");
 });
+
+test("an outage of the identity provider is no failure of the address", async (t) => {
+  const limits = { requestsPerSecond: 1000, failuresPerSecond: 1, failuresBurst: 2 };
+  const openId = { issuer: "http://127.0.0.1:9", clientId: "parley", clientSecret: null };
+  const now = Date.UTC(2026, 0, 1);
+  const server = await startOn(t, { ...(await testConfig(t, limits)), openId }, { clock: () => now });
+  const name = sent(await start(server, await server.user())).split("=")[0];
+  const pending = '{"state":"s","nonce":"n","verifier":"v"}';
+  const cookie = `${name}-sign-in=${new Seal([KEY], server.app.core.random).seal(pending, "sign-in")}`;
+  const statusOf = async (headers: Headers) =>
+    (await begin(server, { answer: "code=c&state=s" }, headers)).status;
+  for (let i = 0; i < 4; i++) assert.equal(await statusOf(sessionOf(cookie)), 503);
+  for (const status of [401, 401, 429]) assert.equal(await statusOf([[HEADER, KEY]]), status);
+});

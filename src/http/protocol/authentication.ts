@@ -97,9 +97,14 @@ async function verify(
     if (token === undefined) throw new ParleyError("invalid_token");
     return admit(context, await verifyToken(context.core, token), reply);
   } catch (error) {
-    if (error instanceof ParleyError && FAILED.has(error.code)) context.rates.countFailure(request);
+    countFailure(context, request, error);
     throw error;
   }
+}
+
+/** Counts an error that is a failure of the client's address. */
+export function countFailure({ rates }: HttpContext, request: FastifyRequest, error: unknown): void {
+  if (error instanceof ParleyError && FAILED.has(error.code)) rates.countFailure(request);
 }
 
 /** Throws `insufficient_scope`. */

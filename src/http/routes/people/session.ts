@@ -12,7 +12,7 @@ import {
 import { anyText, optional, type Parsed, readFields } from "../../../core/resource/fields.ts";
 import { ParleyError } from "../../../errors.ts";
 import { ACT_AS, isActing } from "../../protocol/acting.ts";
-import { authenticate, tokenOf } from "../../protocol/authentication.ts";
+import { authenticate, countFailure, tokenOf } from "../../protocol/authentication.ts";
 import { bodyFields } from "../../protocol/bodies.ts";
 import { hasBody } from "../../protocol/body-reader.ts";
 import type { HttpContext } from "../../protocol/context.ts";
@@ -88,7 +88,7 @@ async function findToken(
     const token = openLinkCode(core, code);
     return { token, expiresAt: await tokenExpiry(core, token) };
   } catch (error) {
-    rates.countFailure(request);
+    countFailure(context, request, error);
     throw error;
   }
 }

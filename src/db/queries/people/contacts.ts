@@ -117,14 +117,15 @@ export interface CreatedContact {
 
 /**
  * Creates a contact. Throws `contact_exists` if the owner has one with that username, and `invalid_parameter` if the name is the
- * owner's. It inserts first, and reads only if
- * nothing was inserted, so that creates do not conflict on PostgreSQL by reading the same page.
+ * owner's. It inserts first, and reads only if nothing was inserted, so that creates do not conflict on PostgreSQL by reading the
+ * same page.
  */
 const createContact = write(
   {
     publishesEvents: true,
-    // Without a limit nothing is counted, so creates for one owner do not conflict.
-    serializeBy: ({ ownerId, maxContacts }) => (maxContacts > 0 ? ownerId : undefined),
+    // A limit counts the contacts of the owner. Without one only creates of one name conflict: its user may have all owners back.
+    serializeBy: ({ ownerId, usernameKey, maxContacts }) =>
+      maxContacts > 0 ? ownerId : `name ${usernameKey}`,
   },
   function* (input: CreateContact): Write<CreatedContact> {
     const { ownerId, id, usernameKey, phoneDigits, searchKey, conversationId, body, createdAt } = input;
@@ -237,7 +238,8 @@ interface CreateMutualContact {
 const createMutualContact = write(
   {
     publishesEvents: true,
-    serializeBy: ({ contact: { ownerId, maxContacts } }) => (maxContacts > 0 ? ownerId : undefined),
+    // Many of them share a user, such as a bot or a support desk, as the owner or as the other.
+    serializeBy: () => "mutual contacts",
   },
   function* (input: CreateMutualContact): Write<{ id: string }> {
     const { ownerId, usernameKey, maxContacts } = input.contact;

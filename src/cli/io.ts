@@ -1,5 +1,7 @@
 /** What a command needs from its process. */
 export interface Io {
+  /** The username of the user to act as, by `--as`. */
+  actAs?: string | undefined;
   env: Readonly<Record<string, string | undefined>>;
   /** Standard error, if it is a terminal. */
   terminal: NodeJS.WriteStream | undefined;

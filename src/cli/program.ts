@@ -107,7 +107,7 @@ function addDataCommands(program: Command, io: Io, end: (exitCode: number) => vo
 }
 
 function addUserCommands(program: Command, io: Io): void {
-  const user = program.command("user").description("create, list and remove users");
+  const user = program.command("user").description("create, list, edit and remove users");
   user
     .command("add")
     .argument("<name>", "username")
@@ -120,6 +120,15 @@ function addUserCommands(program: Command, io: Io): void {
     .option("--json", "print JSON")
     .description("list users, newest first")
     .action(async (options) => (await import("./server/user.ts")).listUsers(io, options));
+  user
+    .command("edit")
+    .argument("<name>", "username")
+    .option("--name <text>", 'name that others see; "" for none')
+    .option("--phone <number>", 'phone number; "" for none')
+    .option("--avatar-url <url>", 'URL of a picture; "" for none')
+    .option("--json", "print JSON")
+    .description("change the profile of a user")
+    .action(async (name, options) => (await import("./server/user.ts")).editUser(io, name, options));
   user
     .command("remove")
     .argument("<name>", "username")

@@ -72,6 +72,12 @@ onEachServer("a token with act_as connects two users", async (t, server) => {
       [name],
     );
   assert.equal((await shop.run("connect", "ada", "nobody")).code, 1);
+  assert.match((await shop.run("whoami", "--as", "bob")).stdout, /bob/);
+  assert.equal((await shop.run("contacts", "rename", "ada", "Ada L.", "--as", "bob")).code, 0);
+  const [contact] = items(await bob.run("contacts", "list", "--json"));
+  assert.equal(contact!.display_name, "Ada L.");
+  assert.match((await shop.run("whoami", "--as", "nobody")).stderr, /user/);
+  assert.match((await ada.run("whoami", "--as", "bob")).stderr, /act_as/);
 });
 
 onEachServer(

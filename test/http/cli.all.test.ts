@@ -53,6 +53,13 @@ test("commands add and remove users and tokens of a running server, at once", as
     (await command.run("user", "list")).stdout,
     /^ID +USERNAME +PHONE +CREATED +ACTIVE +FILES\nusr_\w+ +Zoë +555-0100 +\S+Z +\S+Z +0 B\n/,
   );
+  const profile = ["--name", "Zoë B.", "--phone", "", "--avatar-url", "https://example.com/z.png", "--json"];
+  const edited = JSON.parse((await command.run("user", "edit", "zoë", ...profile)).stdout);
+  assert.deepEqual(
+    [edited.display_name, edited.phone_number, edited.avatar_url],
+    ["Zoë B.", null, "https://example.com/z.png"],
+  );
+  assert.equal((await command.run("user", "edit", "zoë", "--name", "")).stderr, "Changed Zoë.\n");
   assert.equal((await command.run("user", "remove", "ZOË")).code, 0);
   assert.equal(await statusWith(command.url, other), 401);
 });
@@ -72,6 +79,10 @@ test("a failing command ends with 2 and says how to fix it, without a stack", as
     ["token create nobody --expires soon".split(" "), /30d/],
     [["token", "revoke", "tok_x"], /^parley: .*parley token list/],
     [["user", "remove", "nobody"], /^parley: No user/],
+    [["user", "edit", "nobody", "--name", "x"], /^parley: No user/],
+    [["user", "edit", "x"], /^parley: Say what to change/],
+    [["user", "edit", "x", "--avatar-url", "ftp://x"], /^parley: --avatar-url must be/],
+    [["user", "list", "--as", "x"], /unknown option/],
     [["nonsense"], /unknown command/],
     [["user", "add"], /missing required argument/],
   ];

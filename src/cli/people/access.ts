@@ -34,7 +34,8 @@ export async function withAccess(
   work: (parley: Parley) => Promise<number>,
 ): Promise<number> {
   try {
-    return await work(new Parley({ ...access, onWait: waitReporter(io) }));
+    const actAs = io.actAs === undefined ? undefined : `username:${io.actAs}`;
+    return await work(new Parley({ ...access, actAs, onWait: waitReporter(io) }));
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     if (io.stop.aborted) throw new OperatorError("Stopped. The change in progress may have been made.");

@@ -14,6 +14,25 @@ const CONVERSATION = `${CONTACT}, ${GROUP}, or id of a conversation (cnv_…)`;
 /** Adds the commands for users of a server, which work over HTTP. */
 export function addPeopleCommands(program: Command, io: Io, end: End): void {
   program.commandsGroup("Commands for users, from any machine:");
+  addOwnCommands(program, io, end);
+  const others = program.commands.length;
+  addSharedCommands(program, io, end);
+  for (const command of program.commands.slice(others)) addActing(command, io);
+}
+
+/** Adds `--as` to a command, or to its subcommands. */
+function addActing(command: Command, io: Io): void {
+  for (const each of command.commands) addActing(each, io);
+  if (command.commands.length > 0) return;
+  command
+    .option("--as <username>", "act as this user, with a token that has the scope act_as")
+    .hook("preAction", () => {
+      io.actAs = command.opts().as;
+    });
+}
+
+/** Adds the commands about the token itself, and the one that names two users. */
+function addOwnCommands(program: Command, io: Io, end: End): void {
   program
     .command("login")
     .argument("[url]", "the server's address (default: PARLEY_URL, else PARLEY_HOST and PARLEY_PORT)")
@@ -28,12 +47,6 @@ export function addPeopleCommands(program: Command, io: Io, end: End): void {
     .description("delete the saved login")
     .action(async (options) => (await import("./login.ts")).logout(io, options));
   program
-    .command("whoami")
-    .option(...JSON_OPTION)
-    .description("show your server and your user")
-    .action(async (options) => end(await (await import("./login.ts")).whoami(io, options)));
-  addContactCommands(program.command("contacts").description("manage your contacts"), io, end);
-  program
     .command("connect")
     .argument("<username>")
     .argument("<other>", "username of the other user")
@@ -42,6 +55,16 @@ export function addPeopleCommands(program: Command, io: Io, end: End): void {
     .action(async (user, other, options) =>
       end(await (await import("./contacts.ts")).connectUsers(io, user, other, options)),
     );
+}
+
+/** Adds the commands that a back end can also do as another user. */
+function addSharedCommands(program: Command, io: Io, end: End): void {
+  program
+    .command("whoami")
+    .option(...JSON_OPTION)
+    .description("show your server and your user")
+    .action(async (options) => end(await (await import("./login.ts")).whoami(io, options)));
+  addContactCommands(program.command("contacts").description("manage your contacts"), io, end);
   const groups = program.command("groups").description("manage groups");
   addGroupCommands(groups, io, end);
   addMemberCommands(groups, io, end);

@@ -1,6 +1,20 @@
 import { readConfig } from "../../config/settings.ts";
-import { createUser, deleteUser, getUserByName, allUsers as listAll } from "../../core/people/users.ts";
-import { newUsername, phoneNumber, readField } from "../../core/resource/fields.ts";
+import {
+  createUser,
+  deleteUser,
+  getUserByName,
+  allUsers as listAll,
+  updateUser,
+} from "../../core/people/users.ts";
+import {
+  avatarUrl,
+  type Field,
+  newUsername,
+  phoneNumber,
+  profileName,
+  readField,
+} from "../../core/resource/fields.ts";
+import { OperatorError } from "../../errors.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { printTable } from "../table.ts";
@@ -34,6 +48,32 @@ export async function listUsers(io: Io, options: JsonOption): Promise<void> {
       roundedSize(storage.used).padStart(9),
     ]),
   );
+}
+
+/** Changes the profile of a user. An empty text clears a field. */
+export async function editUser(
+  io: Io,
+  name: string,
+  options: JsonOption & { name?: string; phone?: string; avatarUrl?: string },
+): Promise<void> {
+  const changes = {
+    display_name: readChange("--name", profileName, options.name),
+    phone_number: readChange("--phone", phoneNumber, options.phone),
+    avatar_url: readChange("--avatar-url", avatarUrl, options.avatarUrl),
+  };
+  if (Object.values(changes).every((value) => value === undefined))
+    throw new OperatorError("Say what to change: --name, --phone or --avatar-url.");
+  const { json } = await withDataAccess(readConfig(io.env), async (core) => {
+    const { id } = await getUserByName(core, name);
+    return updateUser(core, null, id, changes, null);
+  });
+  if (options.json) io.print(json);
+  else io.warn(`Changed ${JSON.parse(json).username}.`);
+}
+
+function readChange<T>(label: string, field: Field<T, true>, text: string | undefined): T | null | undefined {
+  if (text === undefined) return undefined;
+  return text === "" ? null : readField(label, field, text);
 }
 
 export async function removeUser(io: Io, name: string, options: JsonOption): Promise<void> {

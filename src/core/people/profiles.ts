@@ -42,7 +42,7 @@ export const operatorFields = {
  */
 export async function updateProfile(
   core: DataAccess,
-  caller: Caller,
+  caller: Caller | null,
   id: string,
   { accepts_everyone, ...changes }: Parsed<typeof profileFields & typeof operatorFields>,
   expected: Expected,

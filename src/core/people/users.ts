@@ -216,7 +216,7 @@ export async function getUserWithUnread(core: DataAccess, id: string): Promise<V
  */
 export async function updateUser(
   core: DataAccess,
-  caller: Caller,
+  caller: Caller | null,
   id: string,
   { issuer, subject, ...profile }: Parsed<typeof userChanges>,
   expected: Expected,

@@ -12,6 +12,7 @@ import { Outbox, type Outgoing } from "./messages/outbox.ts";
 import { Typists } from "./messages/typists.ts";
 import { Notifier } from "./notifications/notifier.ts";
 import { endPush, Pusher } from "./notifications/pusher.ts";
+import { KnownPeople } from "./people/known-people.ts";
 import { ChangeFeed } from "./session/live.ts";
 import { connect, type Session, SessionContext, type SignedInUser, watchedFetch } from "./session/session.ts";
 import { Mark, SignIn } from "./session/sign-in.tsx";
@@ -145,7 +146,12 @@ function makeTools(
     else if (!isAborted(error)) add(`${doing} ${explain(error)}`, true);
   };
   const events = new ChangeFeed();
-  const refreshMe = refresher(parley, events, setMe, endIfRefused);
+  const people = new KnownPeople(parley, me, events, endIfRefused);
+  const showMe = (me: Me) => {
+    people.learn([me]);
+    setMe(me);
+  };
+  const refreshMe = refresher(parley, events, showMe, endIfRefused);
   const lasting = connect(access, (input, init) => fetch(input, { ...init, keepalive: true }));
   const uploads = new Uploads(parley, events, {
     maxFileSize: me.limits.max_file_size,
@@ -160,14 +166,15 @@ function makeTools(
       add(`Not sent, because you are no longer in the conversation: ${toContent(message)}`, true),
   });
   const conversations = new Conversations(parley, me.id, events, {
+    shown: (conversation) => people.learn([conversation.last_message?.sender]),
     unreadChanged: refreshMe,
     failed: endIfRefused,
   });
   const groups = new Groups(parley, endIfRefused);
   const pusher = new Pusher(parley, me);
   const notifier = new Notifier(me.id, () => pusher.isOn);
-  const typists = new Typists(parley, me.id, conversations);
-  const shown = { conversations, groups, jumps: new Jumps(), notifier, pusher, typists };
+  const typists = new Typists(parley, me.id, conversations, people);
+  const shown = { conversations, groups, people, jumps: new Jumps(), notifier, pusher, typists };
   const tools = { parley, events, uploads, outbox, drafts, ...shown, refreshMe, say, report, endIfRefused };
   return { tools: { ...tools, signOut: () => leave() }, halt };
 }
@@ -240,13 +247,14 @@ function useLive(user: SignedInUser, tools: Tools, setAway: (isAway: boolean) =>
   useLayoutEffect(() => {
     // Such a token has nothing to follow.
     if (isAdminAlone(user.me.scopes)) return;
-    const { events, uploads, outbox, conversations, groups, notifier, pusher, typists, report, refreshMe } =
-      tools;
+    const { events, uploads, outbox, conversations, groups, people, notifier, pusher, typists } = tools;
+    const { report, refreshMe } = tools;
     const controller = new AbortController();
     // During uploads, the last one reloads the used storage.
     const forget = events.listen((change) => {
       conversations.hear(change);
       groups.hear(change);
+      people.hear(change);
       notifier.hear(change);
       typists.hear(change);
       if (change.type === "contact.deleted" || change.type === "group.deleted")
@@ -256,6 +264,7 @@ function useLive(user: SignedInUser, tools: Tools, setAway: (isAway: boolean) =>
       if (isStored && uploads.running === 0) refreshMe();
     });
     groups.load();
+    if (user.me.scopes.includes("contacts:read")) people.load();
     const counting = setInterval(() => document.hidden && refreshMe(), HIDDEN_MS);
     const retry = () => document.hidden || events.publish({ type: "retry" });
     const watched = connect(user.access, watchedFetch(noteAway(setAway, retry)));

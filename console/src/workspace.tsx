@@ -12,7 +12,7 @@ import { ContactHeader, NotesHeader } from "./messages/conversation-header.tsx";
 import { toUnreadPrefix, useUnreadMark } from "./notifications/unread-mark.ts";
 import { ContactDetails } from "./people/contact-details.tsx";
 import { ContactPane } from "./people/contact-pane.tsx";
-import { toName } from "./people/people.tsx";
+import { usePeople } from "./people/people.tsx";
 import { type Open, useOpenContact } from "./people/use-open-contact.ts";
 import { isGroup, NOTES, openPlace, usePlace } from "./place.ts";
 import { QuickSwitcher } from "./search/switcher.tsx";
@@ -71,9 +71,11 @@ function Messenger({ place, onShortcuts }: { place: string; onShortcuts: () => v
   const [open, setOpen, changeOpen] = useOpenContact(place);
   const [isNew, setNew] = useState(false);
   const { all } = useGroups();
+  const people = usePeople();
   const root = useFocusKept(place ? ".conversation" : "[role=listbox]");
   const group = all.find(({ id }) => id === place);
-  const title = place === NOTES ? "Notes to self" : (group?.name ?? (open && toName(open.contact)));
+  const title =
+    place === NOTES ? "Notes to self" : (group?.name ?? (open && people.toContact(open.contact).name));
   const unread = me.unread_conversations;
   useEffect(() => {
     document.title = `${toUnreadPrefix(unread)}${title ? `${title} · ` : ""}Parley`;
@@ -121,6 +123,7 @@ function OpenPlace(props: {
 }) {
   const { place, open, onChange } = props;
   const { me, can } = useSession();
+  const people = usePeople();
   const leave = () => openPlace("");
   if (place === NOTES) {
     return (
@@ -142,7 +145,7 @@ function OpenPlace(props: {
     <Conversation
       key={contact.id}
       id={contact.conversation_id}
-      name={toName(contact)}
+      name={people.toContact(contact).name}
       kind={isOwn ? "self" : "contact"}
       isBlocked={open.blocked}
       header={(tabs) => (

@@ -127,7 +127,7 @@ function toRows(conversations: Conversation[], contacts: Contact[], meId: string
   const toRow = ({ name, is_pinned, unread_count, kind, last_message }: Conversation) => ({
     name,
     isPinned: is_pinned,
-    hint: last_message ? toSpeaker(kind, last_message, meId) + toOneLine(last_message) : "",
+    hint: last_message ? toSpeaker(kind, last_message, meId, contacts) + toOneLine(last_message) : "",
     unread: unread_count,
   });
   const toBare = (contact: Contact) => ({
@@ -161,9 +161,12 @@ function toName({ display_name, username }: Contact): string {
   return display_name ?? username;
 }
 
-function toSpeaker(kind: string, { sender }: Message, meId: string): string {
+/** A contact has the name that the user gave them, also in groups. */
+function toSpeaker(kind: string, { sender }: Message, meId: string, contacts: readonly Contact[]): string {
   if (sender?.id === meId) return "You: ";
-  return kind === "group" && sender ? `${sender.display_name ?? sender.username}: ` : "";
+  if (kind !== "group" || !sender) return "";
+  const contact = contacts.find(({ username }) => username === sender.username);
+  return `${contact?.display_name ?? sender.display_name ?? sender.username}: `;
 }
 
 function toOneLine({ text, attachments }: Message): string {

@@ -1,7 +1,7 @@
 // The administration: navigation between its sections, and the section that the URL names.
 import { useEffect, useMemo } from "preact/hooks";
 import { toUnreadPrefix } from "../notifications/unread-mark.ts";
-import { visible } from "../people/people.tsx";
+import { visible } from "../people/known-people.ts";
 import { useSession } from "../session/session.ts";
 import { Mark } from "../session/sign-in.tsx";
 import { Icon, IconButton, type IconName } from "../ui/icons.tsx";

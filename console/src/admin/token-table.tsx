@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Token } from "../../../client/src/index.ts";
 import { isGone } from "../failures.ts";
-import { visible } from "../people/people.tsx";
+import { visible } from "../people/known-people.ts";
 import { useSession } from "../session/session.ts";
 import { ConfirmDialog } from "../ui/dialog.tsx";
 import type { Pages } from "../ui/use-pages.ts";

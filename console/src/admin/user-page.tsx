@@ -1,7 +1,7 @@
 // A user: their data, tokens, webhooks and audit entries, and the button that erases them.
 import { useState } from "preact/hooks";
 import type { Page, Parley, User, Webhook } from "../../../client/src/index.ts";
-import { visible } from "../people/people.tsx";
+import { visible } from "../people/known-people.ts";
 import { useSession } from "../session/session.ts";
 import { Icon } from "../ui/icons.tsx";
 import { PageFailure, Reading } from "../ui/page-notes.tsx";

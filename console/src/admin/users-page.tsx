@@ -2,7 +2,8 @@
 import { useState } from "preact/hooks";
 import type { User } from "../../../client/src/index.ts";
 import { LABELS, NO_FAILURE, toFormFailure } from "../failures.ts";
-import { Avatar, visible } from "../people/people.tsx";
+import { visible } from "../people/known-people.ts";
+import { Avatar, usePeople } from "../people/people.tsx";
 import { openPlace } from "../place.ts";
 import { SearchField } from "../search/search-field.tsx";
 import { useSession } from "../session/session.ts";
@@ -21,13 +22,17 @@ const PAGE = 50;
 /** The most characters of a username. */
 const MAX_USERNAME = 128;
 
+function UserAvatar({ user }: { user: User }) {
+  return <Avatar {...usePeople().toPerson(user)} size="small" />;
+}
+
 const COLUMNS: readonly Column<User>[] = [
   {
     label: "User",
     kind: "name",
     cell: (user) => (
       <a class="row-link with-avatar" href={toUserPlace(user.id)}>
-        <Avatar name={visible(user.display_name) || user.username} seed={user.id} size="small" />
+        <UserAvatar user={user} />
         <span class="two-lines">
           <span class="ellipsis">{user.username}</span>
           <span class="ellipsis muted small">{visible(user.display_name)}</span>

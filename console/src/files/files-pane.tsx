@@ -1,6 +1,6 @@
 // The Files tab: the files of a conversation as a grid or a list.
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { toUserName } from "../groups/texts.ts";
+import { usePeople } from "../people/people.tsx";
 import { useOpenFile } from "../place.ts";
 import { SearchBar } from "../search/search-bar.tsx";
 import { useSession } from "../session/session.ts";
@@ -158,16 +158,15 @@ function useSelectionKeys(selection: Selection): void {
 /**
  * Returns a function that names the sender of a file as the conversation does; empty if unknown, or in notes to self.
  */
-function useSenderName({ kind, name }: Pane): (file: Pick<SharedFile, "sender">) => string {
+function useSenderName({ kind }: Pane): (file: Pick<SharedFile, "sender">) => string {
   const { me } = useSession();
+  const people = usePeople();
   return useCallback(
     ({ sender }) => {
       if (kind === "self" || sender === undefined) return "";
-      if (sender === null) return "Deleted user";
-      if (sender.id === me.id) return "You";
-      return kind === "group" ? toUserName(sender) : name;
+      return sender?.id === me.id ? "You" : people.toPerson(sender).name;
     },
-    [kind, name, me.id],
+    [kind, people.version, me.id],
   );
 }
 

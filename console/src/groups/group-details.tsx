@@ -1,9 +1,12 @@
-import type { Group } from "../../../client/src/index.ts";
+import { useRef, useState } from "preact/hooks";
+import type { Group, Member } from "../../../client/src/index.ts";
 import { SettingsFields } from "../messages/conversation-settings.tsx";
-import { Avatar } from "../people/people.tsx";
+import { Avatar, usePeople } from "../people/people.tsx";
 import { counted } from "../ui/format.ts";
+import { useOneTabStop } from "../ui/one-tab-stop.ts";
 import { PageFailure, Reading } from "../ui/page-notes.tsx";
-import { MemberText, sortMembers } from "./members.tsx";
+import { MemberDialog, MemberText, sortMembers } from "./members.tsx";
+import { toGroupFace } from "./texts.ts";
 import { useMembers } from "./use-groups.ts";
 
 /** The details that a wide window shows beside the conversation of a group. */
@@ -11,7 +14,7 @@ export function GroupDetails({ group }: { group: Group }) {
   return (
     <aside class="details" aria-label={`About ${group.name}`}>
       <div class="details-head">
-        <Avatar name={group.name} seed={group.id} isGroup size="large" />
+        <Avatar {...toGroupFace(group)} size="large" />
         <strong>{group.name}</strong>
         <span class="muted small">{counted(group.member_count, "member", "members")}</span>
       </div>
@@ -30,17 +33,22 @@ export function GroupDetails({ group }: { group: Group }) {
 
 function MemberSection({ group }: { group: Group }) {
   const pages = useMembers(group);
+  const people = usePeople();
+  const [shown, show] = useState<Member>();
+  const list = useRef<HTMLUListElement>(null);
+  useOneTabStop(list, ".member");
   return (
     <>
       {pages.loading && pages.items.length === 0 && <Reading />}
       <PageFailure pages={pages} />
-      <ul class="members">
-        {sortMembers(pages.items).map((member) => (
+      <ul ref={list} class="members">
+        {sortMembers(pages.items, people).map((member) => (
           <li key={member.id} class="member">
-            <MemberText member={member} />
+            <MemberText member={member} onShow={() => show(member)} />
           </li>
         ))}
       </ul>
+      {shown && <MemberDialog group={group} member={shown} onClose={() => show(undefined)} />}
     </>
   );
 }

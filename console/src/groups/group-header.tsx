@@ -12,6 +12,7 @@ import { IconButton } from "../ui/icons.tsx";
 import { Menu, MenuItem } from "../ui/menu.tsx";
 import { EditGroup } from "./edit-group.tsx";
 import { Members } from "./members.tsx";
+import { toGroupFace } from "./texts.ts";
 
 export function GroupHeader(props: { group: Group; onBack: () => void; tabs: ComponentChildren }) {
   const { group } = props;
@@ -43,7 +44,7 @@ export function GroupHeader(props: { group: Group; onBack: () => void; tabs: Com
         </>
       }
     >
-      <Avatar name={group.name} seed={group.id} isGroup />
+      <Avatar {...toGroupFace(group)} />
       <div class="conversation-title">
         <span class="editable">
           <h1 class="name" title={group.name}>

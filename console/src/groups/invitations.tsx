@@ -3,13 +3,13 @@ import { useRef, useState } from "preact/hooks";
 import type { Group } from "../../../client/src/index.ts";
 import { focusIfLost } from "../files/open-file.tsx";
 import { Header } from "../messages/conversation-header.tsx";
-import { Avatar } from "../people/people.tsx";
+import { Avatar, usePeople } from "../people/people.tsx";
 import { leaveForGood, openPlace } from "../place.ts";
 import { useSession } from "../session/session.ts";
 import { counted } from "../ui/format.ts";
 import { useOneTabStop } from "../ui/one-tab-stop.ts";
 import { PageFailure, toNotAllowed } from "../ui/page-notes.tsx";
-import { toInviter } from "./texts.ts";
+import { toGroupFace, toInviter } from "./texts.ts";
 import { useGroups } from "./use-groups.ts";
 
 export function Invitations() {
@@ -26,17 +26,18 @@ export function Invitations() {
 
 function InvitationList({ invitations }: { invitations: readonly Group[] }) {
   const list = useRef<HTMLUListElement>(null);
+  const people = usePeople();
   useOneTabStop(list, ".invitation");
   return (
     <ul ref={list} class="invitations" aria-label="Invitations">
       {invitations.map((group) => (
         <li key={group.id} class="invitation">
-          <Avatar name={group.name} seed={group.id} isGroup />
+          <Avatar {...toGroupFace(group)} />
           <span class="contact-text">
             <a class="contact-name" href={`#${group.id}`}>
               {group.name}
             </a>
-            <span class="muted small">{toInviter(group)} invites you</span>
+            <span class="muted small">{toInviter(group, people)} invites you</span>
           </span>
           <Answers group={group} />
         </li>
@@ -95,17 +96,18 @@ function Answers({ group }: { group: Group }) {
 
 /** What an invited user sees before joining. */
 export function OpenInvitation({ group, onBack }: { group: Group; onBack: () => void }) {
+  const people = usePeople();
   return (
     <section class="conversation" tabIndex={-1} aria-label={`Invitation: ${group.name}`}>
       <Header onBack={onBack}>
-        <Avatar name={group.name} seed={group.id} isGroup />
+        <Avatar {...toGroupFace(group)} />
         <div class="conversation-title">
           <h1 class="name">{group.name}</h1>
           <span class="muted small">{counted(group.member_count, "member", "members")}</span>
         </div>
       </Header>
       <div class="files-empty">
-        <h2>{toInviter(group)} invites you</h2>
+        <h2>{toInviter(group, people)} invites you</h2>
         {group.description !== null && <p class="group-description">{group.description}</p>}
         <p class="muted">
           {group.history === "all"

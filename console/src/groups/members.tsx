@@ -3,7 +3,9 @@ import { useRef, useState } from "preact/hooks";
 import type { Group, Member } from "../../../client/src/index.ts";
 import { explain, nameLimit } from "../failures.ts";
 import { focusIfLost } from "../files/open-file.tsx";
-import { Avatar } from "../people/people.tsx";
+import type { KnownPeople } from "../people/known-people.ts";
+import { Avatar, usePeople } from "../people/people.tsx";
+import { PersonDialog } from "../people/person-dialog.tsx";
 import { useSession } from "../session/session.ts";
 import { ConfirmDialog, Dialog } from "../ui/dialog.tsx";
 import { Menu, MenuItem } from "../ui/menu.tsx";
@@ -11,7 +13,6 @@ import { useOneTabStop } from "../ui/one-tab-stop.ts";
 import { PageFailure, Reading } from "../ui/page-notes.tsx";
 import type { Pages } from "../ui/use-pages.ts";
 import { NameInput } from "./name-input.tsx";
-import { toMemberName } from "./texts.ts";
 import { useMembers } from "./use-groups.ts";
 
 const ROLES = { admin: "Admin", member: "Member", invited: "Invited" };
@@ -22,6 +23,8 @@ export const GROUP_FULL = "A group cannot have this many members and invitations
 export function Members({ group, onClose }: { group: Group; onClose: () => void }) {
   const pages = useMembers(group);
   const [removing, setRemoving] = useState<Member>();
+  const [shown, show] = useState<Member>();
+  const people = usePeople();
   const list = useRef<HTMLUListElement>(null);
   const { can } = useSession();
   const isAdmin = group.role === "admin" && can("groups:write");
@@ -34,18 +37,20 @@ export function Members({ group, onClose }: { group: Group; onClose: () => void 
         {pages.loading && pages.items.length === 0 && <Reading />}
         <PageFailure pages={pages} />
         <ul class="members" tabIndex={-1} ref={list} aria-label="Members">
-          {sortMembers(pages.items).map((member) => (
+          {sortMembers(pages.items, people).map((member) => (
             <Row
               key={member.id}
               member={member}
               isAdmin={isAdmin}
               isAlone={group.member_count === 1}
               pages={pages}
+              onShow={() => show(member)}
               onRemove={() => setRemoving(member)}
             />
           ))}
         </ul>
       </Dialog>
+      {shown && <MemberDialog group={group} member={shown} onClose={() => show(undefined)} />}
       {removing && (
         <Remove
           group={group}
@@ -61,14 +66,39 @@ export function Members({ group, onClose }: { group: Group; onClose: () => void 
 }
 
 /** Sorts admins first, then members, then those invited. */
-export function sortMembers(members: readonly Member[]): readonly Member[] {
+export function sortMembers(members: readonly Member[], people: KnownPeople): readonly Member[] {
+  const toName = (member: Member) => people.toPerson(member).name;
   return members.toSorted(
-    (a, b) => ORDER.indexOf(a.role) - ORDER.indexOf(b.role) || toMemberName(a).localeCompare(toMemberName(b)),
+    (a, b) => ORDER.indexOf(a.role) - ORDER.indexOf(b.role) || toName(a).localeCompare(toName(b)),
+  );
+}
+
+/** Says who a member is, and how far they have read. */
+export function MemberDialog(props: { group: Group; member: Member; onClose: () => void }) {
+  const { group, member, onClose } = props;
+  const { conversations, jumps, me } = useSession();
+  const { conversation_id } = group;
+  const read = member.user_id === me.id ? undefined : member.read_message_id;
+  const last = conversations.find(conversation_id ?? "")?.last_message?.id;
+  const isAll = last !== undefined && read != null && read >= last;
+  const jump = (id: string) => {
+    onClose();
+    jumps.to({ id, conversation_id: conversation_id! }, group.id);
+  };
+  return (
+    <PersonDialog who={member} role={ROLES[member.role]} onClose={onClose}>
+      {isAll && <p class="muted">Has read all messages</p>}
+      {!isAll && read && (
+        <button type="button" class="button" onClick={() => jump(read)}>
+          Show the last message read
+        </button>
+      )}
+    </PersonDialog>
   );
 }
 
 function Invite({ group, pages }: { group: Group; pages: Pages<Member> }) {
-  const { parley, say, endIfRefused } = useSession();
+  const { parley, people, say, endIfRefused } = useSession();
   const [typed, setTyped] = useState("");
   const [failure, setFailure] = useState("");
   const [isBusy, setBusy] = useState(false);
@@ -80,7 +110,7 @@ function Invite({ group, pages }: { group: Group; pages: Pages<Member> }) {
       const member = await parley.groups.inviteMember(group.id, { username: typed.trim() });
       pages.edit((items) => [...items.filter(({ id }) => id !== member.id), member]);
       const isInvited = member.role === "invited";
-      say(`${toMemberName(member)} is ${isInvited ? "invited" : "already a member"}.`);
+      say(`${people.toPerson(member).name} is ${isInvited ? "invited" : "already a member"}.`);
       setTyped("");
     } catch (error) {
       setFailure(explain(nameLimit(error, GROUP_FULL)));
@@ -109,17 +139,18 @@ function Row(props: {
   /** Whether this is the only member, who stays an admin. */
   isAlone: boolean;
   pages: Pages<Member>;
+  onShow: () => void;
   onRemove: () => void;
 }) {
   const { member, isAdmin, isAlone, pages, onRemove } = props;
   const { me } = useSession();
-  const name = toMemberName(member);
+  const { name } = usePeople().toPerson(member);
   const isMe = member.user_id === me.id;
   const otherRole = member.role === "admin" ? "member" : "admin";
   const { changeRole, withdraw } = useRowActions(member, pages);
   return (
     <li class="member">
-      <MemberText member={member} />
+      <MemberText member={member} onShow={props.onShow} />
       {isAdmin && member.role === "invited" && (
         <button type="button" class="button" aria-label={`Withdraw: ${name}`} onClick={withdraw}>
           Withdraw
@@ -141,27 +172,29 @@ function Row(props: {
   );
 }
 
-/** The name of a member and their role. */
-export function MemberText({ member }: { member: Member }) {
+/** The name of a member and their role, as a button that says more. */
+export function MemberText({ member, onShow }: { member: Member; onShow: () => void }) {
   const { me } = useSession();
-  const name = toMemberName(member);
+  const person = usePeople().toPerson(member);
+  const { name, username, isBot } = person;
   return (
-    <>
-      <Avatar name={name} seed={member.user_id ?? name} />
+    <button type="button" class="member-text" onClick={onShow}>
+      <Avatar {...person} />
       <span class="contact-text">
         <span class="contact-name">{member.user_id === me.id ? `${name} (you)` : name}</span>
         <span class="muted small ellipsis">
           {ROLES[member.role]}
-          {member.username !== null && member.username !== name && ` · @${member.username}`}
+          {isBot && " · Bot"}
+          {username !== undefined && username !== name && ` · @${username}`}
         </span>
       </span>
-    </>
+    </button>
   );
 }
 
 function useRowActions(member: Member, pages: Pages<Member>) {
-  const { parley, events, say, report } = useSession();
-  const name = toMemberName(member);
+  const { parley, events, people, say, report } = useSession();
+  const { name } = people.toPerson(member);
   return {
     changeRole: async (role: "admin" | "member") => {
       try {
@@ -190,7 +223,7 @@ function Remove(props: { group: Group; member: Member; onClose: () => void }) {
   const { group, member } = props;
   const { parley, events, report } = useSession();
   const { id, group_id, user_id } = member;
-  const name = toMemberName(member);
+  const { name } = usePeople().toPerson(member);
   const remove = async () => {
     try {
       await parley.groups.removeMember(group_id, id);

@@ -1,6 +1,6 @@
 import { useEffect, useId, useState } from "preact/hooks";
 import type { Contact } from "../../../client/src/index.ts";
-import { toName } from "../people/people.tsx";
+import { usePeople } from "../people/people.tsx";
 import { useSession } from "../session/session.ts";
 import { useSettled } from "../ui/use-settled.ts";
 
@@ -15,6 +15,7 @@ export function NameInput(props: {
 }) {
   const list = useId();
   const hint = useId();
+  const people = usePeople();
   const contacts = useContactSuggestions(useSettled(props.value.trim()));
   return (
     <span class="labelled">
@@ -39,7 +40,7 @@ export function NameInput(props: {
       <datalist id={list}>
         {contacts.map((contact) => (
           <option key={contact.id} value={contact.username}>
-            {toName(contact)}
+            {people.toContact(contact).name}
           </option>
         ))}
       </datalist>

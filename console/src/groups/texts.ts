@@ -1,34 +1,32 @@
 // Texts about events in groups and about their members.
-import type { Conversation, Group, Member, Message } from "../../../client/src/index.ts";
-import { visible } from "../people/people.tsx";
+import type { Conversation, Group, Message } from "../../../client/src/index.ts";
+import type { Face, KnownPeople, User } from "../people/known-people.ts";
 
-type User = NonNullable<Message["sender"]>;
-
-/** Returns the name that a user chose for themselves. */
-export function toUserName(user: Pick<User, "username" | "display_name">): string {
-  return visible(user.display_name) || user.username;
-}
-
-export function toMemberName({ username, display_name }: Member): string {
-  return username === null ? "Deleted user" : toUserName({ username, display_name });
+export function toGroupFace({ id, name }: Group): Face {
+  return { name, seed: id, picture: undefined, isGroup: true };
 }
 
 /** Returns who wrote a message, as a prefix; empty if the name of the conversation says it. */
-export function toSpeaker({ kind }: Conversation, { sender }: Message, meId: string): string {
+export function toSpeaker(
+  { kind }: Conversation,
+  { sender }: Message,
+  meId: string,
+  people: KnownPeople,
+): string {
   if (kind === "self") return "";
   if (sender?.id === meId) return "You: ";
-  return kind === "group" && sender ? `${toUserName(sender)}: ` : "";
+  return kind === "group" && sender ? `${people.toPerson(sender).name}: ` : "";
 }
 
 /** Returns who invited the user. Includes the username, which is unique. */
-export function toInviter({ invited_by: user }: Group): string {
+export function toInviter({ invited_by: user }: Group, people: KnownPeople): string {
   if (!user) return "Somebody";
-  const name = toUserName(user);
-  return name === user.username ? name : `${name} (@${user.username})`;
+  const { name, username } = people.toPerson(user);
+  return name === username ? name : `${name} (@${username})`;
 }
 
 /** Returns the text of a system message. `meId`: the reader. */
-export function toSystemText({ type, sender, data }: Message, meId: string): string {
+export function toSystemText({ type, sender, data }: Message, meId: string, people: KnownPeople): string {
   const { user, users, role, name } = (data ?? {}) as {
     user?: User | null;
     users?: User[];
@@ -36,9 +34,9 @@ export function toSystemText({ type, sender, data }: Message, meId: string): str
     name?: string;
   };
   const toSubject = (who: User | null | undefined) =>
-    who ? (who.id === meId ? "You" : toUserName(who)) : "A deleted user";
+    who ? (who.id === meId ? "You" : people.toPerson(who).name) : "A deleted user";
   const by = toSubject(sender);
-  const toObject = (who: User) => (who.id === meId ? "you" : toUserName(who));
+  const toObject = (who: User) => (who.id === meId ? "you" : people.toPerson(who).name);
   if (type === "joined" && users) return `${by} added ${users.map(toObject).join(", ") || "deleted users"}`;
   if (type === "joined") return `${by} joined`;
   if (type === "left") return `${by} left`;

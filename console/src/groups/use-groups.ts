@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
 import type { Group, Member } from "../../../client/src/index.ts";
+import { toUser } from "../people/known-people.ts";
 import type { Change } from "../session/live.ts";
 import { useChanges, useSession } from "../session/session.ts";
 import { type Pages, usePages } from "../ui/use-pages.ts";
@@ -19,10 +20,13 @@ export function useGroups(): Groups["state"] {
 
 /** Returns all members, kept up to date; for an admin also those invited. */
 export function useMembers({ id, role }: Group): Pages<Member> {
-  const { parley } = useSession();
-  const pages = usePages<Member>(`${id} ${role}`, (after, signal) =>
-    parley.groups.listMembers(id, { limit: PAGE, ...(after && { starting_after: after }) }, { signal }),
-  );
+  const { parley, people } = useSession();
+  const pages = usePages<Member>(`${id} ${role}`, async (after, signal) => {
+    const query = { limit: PAGE, ...(after && { starting_after: after }) };
+    const page = await parley.groups.listMembers(id, query, { signal });
+    people.learn(page.data.map(toUser));
+    return page;
+  });
   useEffect(() => pages.more());
   // There is no event for invitations by other admins.
   useEffect(() => {

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Contact } from "../../../client/src/index.ts";
-import { Avatar, toName, visible } from "../people/people.tsx";
+import { visible } from "../people/known-people.ts";
+import { Avatar, usePeople } from "../people/people.tsx";
 import { Presence } from "../people/presence.tsx";
 import { useSession } from "../session/session.ts";
 import { ConfirmDialog } from "../ui/dialog.tsx";
@@ -55,14 +56,16 @@ export function ContactHeader(props: {
   const [asking, ask] = useState<"settings" | "remove">();
   const done = () => ask(undefined);
   const mayEdit = can("contacts:write");
-  const name = toName(contact);
+  const people = usePeople();
+  const person = people.toContact(contact);
+  const { name } = person;
   const rename = async (value: string) => {
     try {
       const renamed = await events.publishResult(
         () => parley.contacts.update(contact.id, { display_name: value || null }),
         (payload) => ({ type: "contact.updated", payload }),
       );
-      say(`Renamed to ${toName(renamed)}.`);
+      say(`Renamed to ${people.toContact(renamed).name}.`);
       return true;
     } catch (error) {
       report(`${name} was not renamed.`, error);
@@ -106,13 +109,13 @@ export function ContactHeader(props: {
         )
       }
     >
-      <Avatar name={name} seed={contact.id} />
+      <Avatar {...person} />
       <div class="conversation-title">
         <EditableName
           key={contact.id}
           heading
           value={visible(contact.display_name)}
-          placeholder={contact.username}
+          placeholder={people.toContact({ ...contact, display_name: null }).name}
           what="contact"
           readOnly={!mayEdit}
           onSave={rename}

@@ -14,6 +14,8 @@ const UNREAD: ReadonlySet<Change["type"]> = new Set([
 ]);
 
 interface Hooks {
+  /** Called with each conversation that the server describes. */
+  shown: (conversation: Conversation) => void;
   /** Called when the number of unread conversations may have changed. */
   unreadChanged: () => void;
   failed: (error: unknown) => void;
@@ -73,6 +75,7 @@ export class Conversations {
     const outdated = Math.max(this.#outdated, this.#left.get(id) ?? 0);
     if (number <= outdated || (before && number < before.number)) return false;
     this.#known.set(id, { conversation, number });
+    this.#hooks.shown(conversation);
     return true;
   }
 

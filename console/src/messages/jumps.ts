@@ -2,12 +2,14 @@
 import type { Message } from "../../../client/src/index.ts";
 import { openPlace } from "../place.ts";
 
+type JumpTarget = Pick<Message, "id" | "conversation_id">;
+
 export class Jumps {
-  #wanted: Message | undefined;
+  #wanted: JumpTarget | undefined;
   #watchers = new Set<() => void>();
 
   /** Opens the conversation at `place` and scrolls to the message. */
-  to(message: Message, place: string): void {
+  to(message: JumpTarget, place: string): void {
     this.#wanted = message;
     for (const watcher of this.#watchers) watcher();
     openPlace(place);

@@ -50,6 +50,7 @@ function MessageView({ message, actions, own, follows, quoted, progress }: Row) 
       sender={message.sender}
       actions={actions}
       isNamed={!follows}
+      isReachable={isReachable}
       listeners={listeners}
       after={
         <>
@@ -99,13 +100,16 @@ function MessageLine(props: {
   actions: MessageActions;
   /** Whether the sender's name is above it: always for screen readers, visible only in groups. */
   isNamed: boolean;
+  /** Whether Tab reaches its buttons. */
+  isReachable: boolean;
   listeners?: ReturnType<typeof useAttention>["listeners"];
   /** Shown with the message, but not part of it. */
   after?: ComponentChildren;
   children: ComponentChildren;
 }) {
   const { own, sender, actions, isNamed } = props;
-  const name = actions.toName(sender);
+  const person = actions.toPerson(sender);
+  const { name } = person;
   const isSided = actions.kind === "group" && !own;
   return (
     <li
@@ -114,13 +118,37 @@ function MessageLine(props: {
       tabIndex={-1}
       {...props.listeners}
     >
-      {isSided && isNamed && <Avatar name={name} seed={sender?.id} size="small" />}
+      {isSided && isNamed && (
+        // For the mouse: the name does the same.
+        <button
+          type="button"
+          class="sender-picture"
+          tabIndex={-1}
+          aria-hidden="true"
+          disabled={sender === null}
+          onClick={() => sender && actions.show(sender)}
+        >
+          <Avatar {...person} size="small" />
+        </button>
+      )}
       <div class="message-body">
         <div class="bubble">
           {isNamed && (
             <p class={isSided ? "message-head" : "visually-hidden"}>
-              <strong class="ellipsis sender" style={toHueStyle(sender?.id ?? name)}>
-                {name}
+              <strong class="ellipsis sender" style={toHueStyle(person.seed)}>
+                {isSided && sender ? (
+                  <button
+                    type="button"
+                    class="sender-name"
+                    title={`About ${name}`}
+                    tabIndex={props.isReachable ? 0 : -1}
+                    onClick={() => actions.show(sender)}
+                  >
+                    {name}
+                  </button>
+                ) : (
+                  name
+                )}
               </strong>
             </p>
           )}
@@ -202,7 +230,15 @@ export function OutgoingRow({ outgoing, actions }: { outgoing: Outgoing; actions
     focusContent();
   };
   return (
-    <MessageLine id={id} class={` outgoing ${state}`} own sender={me} actions={actions} isNamed>
+    <MessageLine
+      id={id}
+      class={` outgoing ${state}`}
+      own
+      sender={me}
+      actions={actions}
+      isNamed
+      isReachable={false}
+    >
       {replyTo && (
         <p class="quote small">
           <strong>{actions.toName(replyTo.sender)}</strong> <span class="muted">{toOneLine(replyTo)}</span>

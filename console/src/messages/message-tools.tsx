@@ -1,6 +1,7 @@
 // The buttons of a message, shown while it has the mouse or the focus.
 import { useState } from "preact/hooks";
 import type { Attachment, Message } from "../../../client/src/index.ts";
+import type { Person, User } from "../people/known-people.ts";
 import { useSession } from "../session/session.ts";
 import { IconButton, type IconName } from "../ui/icons.tsx";
 import { Menu, MenuItem } from "../ui/menu.tsx";
@@ -19,7 +20,10 @@ export interface MessageActions {
   /** Scrolls to another message. */
   jump: (id: string) => void;
   open: (file: Attachment) => void;
+  toPerson: (sender: Message["sender"]) => Person;
   toName: (sender: Message["sender"]) => string;
+  /** Shows who somebody is. */
+  show: (user: User) => void;
 }
 
 /** Returns whether an element has the mouse or the focus, and the event listeners to attach. */

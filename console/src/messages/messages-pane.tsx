@@ -2,8 +2,9 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Conversation, Message } from "../../../client/src/index.ts";
 import { focusContent, OpenMessageFile } from "../files/open-file.tsx";
-import { toUserName } from "../groups/texts.ts";
-import { visible } from "../people/people.tsx";
+import type { User } from "../people/known-people.ts";
+import { usePeople } from "../people/people.tsx";
+import { PersonDialog } from "../people/person-dialog.tsx";
 import { useReceivers } from "../people/receivers.ts";
 import { useOpenFile } from "../place.ts";
 import { MessageSearch } from "../search/message-search.tsx";
@@ -70,9 +71,10 @@ function OpenMessages(props: Pane & { conversation: Conversation }) {
   useLayoutEffect(() => jumps.watch(() => jumps.isFor(id) && target.show(jumps.take(id)!)), [jumps, target]);
   const [opened, lookAt] = useOpenFile();
   const [asking, ask] = useState<Question>();
+  const [person, show] = useState<User>();
   const [editing, setEditing] = useState<Message>();
   useForgetting(id, editing, setEditing);
-  const actions = useActions({ name, id, kind, setEditing, ask, lookAt, show: target.show });
+  const actions = useActions({ id, kind, setEditing, ask, lookAt, jump: target.show, show });
   const news = useNews(id, name, actions.toName);
   const markRead = useMarkRead(conversation, pages.items);
   const send = () => {
@@ -134,6 +136,7 @@ function OpenMessages(props: Pane & { conversation: Conversation }) {
       {asking && (
         <MessageDialog {...asking} items={pages.items} actions={actions} onClose={() => ask(undefined)} />
       )}
+      {person && <PersonDialog who={person} onClose={() => show(undefined)} />}
     </>
   );
 }
@@ -274,22 +277,21 @@ function useTarget(pages: Messages, newAfter: string | undefined, wanted: string
 }
 
 function useActions(parts: {
-  name: string;
   id: string;
   kind: Pane["kind"];
   setEditing: (message: Message | undefined) => void;
   ask: (question: Question) => void;
   lookAt: (id: string) => void;
-  show: (id: string) => void;
+  jump: (id: string) => void;
+  show: (user: User) => void;
 }): MessageActions {
-  const { me, drafts } = useSession();
+  const { drafts } = useSession();
+  const people = usePeople();
   const latest = useRef(parts);
   latest.current = parts;
   const toggle = useToggleReaction();
-  const { name, id, kind, setEditing, ask, show } = parts;
-  const { username, display_name } = me;
+  const { id, kind, setEditing, ask, jump, show } = parts;
   return useMemo(() => {
-    const ownName = visible(display_name) || username;
     return {
       kind,
       react: (message) => ask({ kind: "react", message }),
@@ -300,15 +302,13 @@ function useActions(parts: {
       },
       edit: setEditing,
       remove: (message) => ask({ kind: "remove", message }),
-      jump: show,
+      jump,
+      show,
       open: (file) => latest.current.lookAt(file.id),
-      toName: (sender) => {
-        if (sender === null) return "Deleted user";
-        if (sender.id === me.id) return ownName;
-        return kind === "group" ? toUserName(sender) : name;
-      },
+      toPerson: (sender) => people.toPerson(sender),
+      toName: (sender) => people.toPerson(sender).name,
     };
-  }, [name, id, kind, me.id, username, display_name, drafts, toggle, setEditing, ask, show]);
+  }, [id, kind, drafts, toggle, setEditing, ask, jump, show, people.version]);
 }
 
 function MessageDialog(

@@ -1,8 +1,10 @@
-// The reactions to a message, and the dialog to choose one.
-import { useCallback } from "preact/hooks";
+// The reactions to a message, and the dialog to choose one, which says who has reacted.
+import { useCallback, useEffect } from "preact/hooks";
 import type { Message } from "../../../client/src/index.ts";
 import { nameLimit } from "../failures.ts";
 import { focusContent } from "../files/open-file.tsx";
+import { type Face, toUser } from "../people/known-people.ts";
+import { Avatar, usePeople } from "../people/people.tsx";
 import { useSession } from "../session/session.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { counted } from "../ui/format.ts";
@@ -86,7 +88,48 @@ export function ReactionPicker(props: {
           React
         </button>
       </form>
+      <Reacted message={props.message} />
     </Dialog>
+  );
+}
+
+const SOMEBODY: Face = { name: "Somebody", seed: undefined, picture: undefined };
+
+/** The people who have reacted. Reads the members of a group unless all of them are known. */
+function Reacted({ message: { conversation_id, reactions } }: { message: Message }) {
+  const { conversations, parley } = useSession();
+  const people = usePeople();
+  const conversation = conversations.find(conversation_id);
+  const groupId = conversation?.group_id;
+  const isKnown = reactions.every(({ user_ids }) => user_ids.every((id) => people.findUser(id)));
+  useEffect(() => {
+    if (!groupId || isKnown) return;
+    const learn = async () => {
+      for await (const member of parley.groups.listMembers(groupId)) people.learn([toUser(member)]);
+    };
+    // Without an answer, those who are unknown stay "Somebody".
+    learn().catch(() => {});
+  }, [groupId, isKnown]);
+  const toFace = (id: string) => {
+    const user = people.findUser(id);
+    if (user) return people.toPerson(user);
+    return conversation?.contact_id ? people.toFace(conversation) : SOMEBODY;
+  };
+  if (reactions.length === 0) return null;
+  return (
+    <ul class="members" aria-label="Who has reacted">
+      {reactions.flatMap(({ emoji, user_ids }) =>
+        user_ids.map((id) => (
+          <li key={`${emoji} ${id}`} class="member">
+            <Avatar {...toFace(id)} />
+            <span class="contact-text">
+              <span class="contact-name">{toFace(id).name}</span>
+            </span>
+            <bdi>{emoji}</bdi>
+          </li>
+        )),
+      )}
+    </ul>
   );
 }
 

@@ -1,6 +1,6 @@
 // Shows who is typing, and announces that the user is.
 import type { Parley, TypingEvent } from "../../../client/src/index.ts";
-import { toMemberName } from "../groups/texts.ts";
+import { type KnownPeople, toUser } from "../people/known-people.ts";
 import type { Change } from "../session/live.ts";
 import type { Conversations } from "./conversations.ts";
 
@@ -19,18 +19,20 @@ export class Typists {
   #conversations: Conversations;
   /** By conversation and user. */
   #typing = new Map<string, Map<string, Timer>>();
-  /** The names of members of groups. */
-  #names = new Map<string, string>();
+  #people: KnownPeople;
+  /** Users who are not among the members of their group. */
+  #strangers = new Set<string>();
   /** When the user was last announced, by conversation. */
   #announced = new Map<string, number>();
   /** When the last message arrived, by conversation and sender. */
   #spoken = new Map<string, number>();
   #watchers = new Set<() => void>();
 
-  constructor(parley: Parley, meId: string, conversations: Conversations) {
+  constructor(parley: Parley, meId: string, conversations: Conversations, people: KnownPeople) {
     this.#parley = parley;
     this.#meId = meId;
     this.#conversations = conversations;
+    this.#people = people;
   }
 
   /** Announces that the user is typing. Ignores failures. */
@@ -57,7 +59,7 @@ export class Typists {
   toText(conversationId: string, name: string): string {
     const users = [...(this.#typing.get(conversationId)?.keys() ?? [])];
     const isGroup = this.#conversations.find(conversationId)?.kind === "group";
-    const names = isGroup ? users.flatMap((id) => this.#names.get(id) ?? []) : users.map(() => name);
+    const names = isGroup ? users.flatMap((id) => this.#toName(id) ?? []) : users.map(() => name);
     if (names.length === 0) return "";
     if (names.length > 2) return `${names.length} people are typing…`;
     return `${names.join(" and ")} ${names.length === 1 ? "is" : "are"} typing…`;
@@ -84,7 +86,7 @@ export class Typists {
       setTimeout(() => this.#remove(conversation_id, user_id), SHOWN_MS),
     );
     const group = this.#conversations.find(conversation_id)?.group_id;
-    if (group && !this.#names.has(user_id)) void this.#readNames(group, user_id);
+    if (group && this.#toName(user_id) === undefined) void this.#readNames(group, user_id);
     this.#redraw();
   }
 
@@ -94,12 +96,19 @@ export class Typists {
     if (users?.delete(userId)) this.#redraw();
   }
 
+  /** Returns the name of a member; undefined until it is known. */
+  #toName(id: string): string | undefined {
+    const user = this.#people.findUser(id);
+    if (user) return this.#people.toPerson(user).name;
+    return this.#strangers.has(id) ? "Somebody" : undefined;
+  }
+
   /** Reads the names of all members. A user who is not among them has just left. */
   async #readNames(groupId: string, userId: string): Promise<void> {
     try {
       for await (const member of this.#parley.groups.listMembers(groupId))
-        if (member.user_id) this.#names.set(member.user_id, toMemberName(member));
-      if (!this.#names.has(userId)) this.#names.set(userId, "Somebody");
+        this.#people.learn([toUser(member)]);
+      if (!this.#people.findUser(userId)) this.#strangers.add(userId);
     } catch {
       // The next announcement retries.
     }

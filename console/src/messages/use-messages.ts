@@ -5,8 +5,9 @@ import type { Attachment, Message, MessageQuery, Parley } from "../../../client/
 import { withReaction } from "../../../client/src/reactions.ts";
 import { explain, isAborted, isGone, isPassing } from "../failures.ts";
 import { toKind } from "../files/media.ts";
+import type { KnownPeople } from "../people/known-people.ts";
 import type { ReactionChange } from "../session/live.ts";
-import { useChanges, useSession } from "../session/session.ts";
+import { type Session, useChanges, useSession } from "../session/session.ts";
 import { oncePerFrame } from "../ui/frames.ts";
 import { useRedraw } from "../ui/use-redraw.ts";
 
@@ -46,6 +47,7 @@ class MessageWindow {
     ...{ failure: "", isPassing: false },
   };
   #parley: Parley;
+  #people: KnownPeople;
   #conversationId: string;
   #redraw: () => void;
   #redrawSoon: () => void;
@@ -57,12 +59,13 @@ class MessageWindow {
   #requestedPictures = new Set<string>();
   #last = () => {};
 
-  constructor(parley: Parley, conversationId: string, redraw: () => void, refused: (error: unknown) => void) {
+  constructor({ parley, people, endIfRefused }: Session, conversationId: string, redraw: () => void) {
     this.#parley = parley;
+    this.#people = people;
     this.#conversationId = conversationId;
     this.#redraw = redraw;
     this.#redrawSoon = oncePerFrame(redraw);
-    this.#refused = refused;
+    this.#refused = endIfRefused;
   }
 
   open(around?: string): void {
@@ -152,6 +155,7 @@ class MessageWindow {
       const whole = { conversation_id: this.#conversationId, include: INCLUDED, limit: PAGE, ...query };
       const { data, has_more } = await this.#parley.messages.list(whole, { signal });
       if (signal.aborted) return;
+      this.#people.learn(data.map(({ sender }) => sender));
       const placed = { ...this.state, ...place(data.reverse(), has_more), loading: false };
       this.state = {
         ...placed,
@@ -172,9 +176,9 @@ export function useMessages(
   around: string | undefined,
   held: { current: string | undefined },
 ): Messages {
-  const { parley, endIfRefused } = useSession();
+  const session = useSession();
   const redraw = useRedraw();
-  const [reader] = useState(() => new MessageWindow(parley, conversationId, redraw, endIfRefused));
+  const [reader] = useState(() => new MessageWindow(session, conversationId, redraw));
   useLayoutEffect(() => {
     reader.open(around);
     return () => reader.stop();

@@ -65,7 +65,7 @@ export function useNews(
   name: string,
   toName: (sender: Message["sender"]) => string,
 ): string {
-  const { me } = useSession();
+  const { me, people } = useSession();
   const [news, setNews] = useState("");
   const gathered = useRef<Message[]>([]);
   useChanges((change) => {
@@ -78,7 +78,9 @@ export function useNews(
       const all = gathered.current.splice(0);
       const written = all.filter(({ type }) => type === "text").length;
       const toLine = (each: Message) =>
-        each.type === "text" ? `${toName(each.sender)}: ${toOneLine(each)}` : toSystemText(each, me.id);
+        each.type === "text"
+          ? `${toName(each.sender)}: ${toOneLine(each)}`
+          : toSystemText(each, me.id, people);
       setNews(written > 1 ? `${written} new messages from ${name}` : all.map(toLine).join(". "));
     }, GATHER_MS);
   });

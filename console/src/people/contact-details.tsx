@@ -1,15 +1,16 @@
 import type { Contact } from "../../../client/src/index.ts";
 import { SettingsFields } from "../messages/conversation-settings.tsx";
 import { formatDate } from "../ui/format.ts";
-import { Avatar, toName } from "./people.tsx";
+import { Avatar, usePeople } from "./people.tsx";
 
 /** The details that a wide window shows beside the conversation with a contact. */
 export function ContactDetails({ contact }: { contact: Contact }) {
-  const name = toName(contact);
+  const person = usePeople().toContact(contact);
+  const { name } = person;
   return (
     <aside class="details" aria-label={`About ${name}`}>
       <div class="details-head">
-        <Avatar name={name} seed={contact.id} size="large" />
+        <Avatar {...person} size="large" />
         <strong>{name}</strong>
         <span class="muted small">@{contact.username}</span>
       </div>

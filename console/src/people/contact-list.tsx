@@ -1,6 +1,6 @@
 // Conversations and contacts as a list box.
 import type { Contact, Conversation, Group } from "../../../client/src/index.ts";
-import { toSpeaker } from "../groups/texts.ts";
+import { toGroupFace, toSpeaker } from "../groups/texts.ts";
 import { isMuted } from "../messages/conversations.ts";
 import { useTyping } from "../messages/use-typing.ts";
 import { useSession } from "../session/session.ts";
@@ -8,7 +8,8 @@ import { counted, formatTime } from "../ui/format.ts";
 import { Icon } from "../ui/icons.tsx";
 import { ListBox } from "../ui/list-box.tsx";
 import type { Pages } from "../ui/use-pages.ts";
-import { Avatar, toContactHint, toName, toOneLine, visible } from "./people.tsx";
+import type { Face } from "./known-people.ts";
+import { Avatar, toContactHint, toOneLine, usePeople } from "./people.tsx";
 
 const ROW = 60;
 
@@ -35,14 +36,13 @@ export function ContactList(props: {
 
 function Row({ entry }: { entry: Entry }) {
   const isConversation = "contact_id" in entry;
-  const name = toEntryName(entry);
-  const groupId = isConversation ? entry.group_id : "history" in entry ? entry.id : null;
+  const face = useFace(entry);
   return (
     <>
-      <Avatar name={name} seed={toPlace(entry)} isGroup={groupId !== null} />
+      <Avatar {...face} />
       <span class="contact-text">
         <span class="contact-line">
-          <span class="contact-name">{name}</span>
+          <span class="contact-name">{face.name}</span>
           {isConversation && (
             <span class="muted small contact-marks">
               {entry.is_pinned && <StateMark icon="pin" label="Pinned" />}
@@ -52,11 +52,7 @@ function Row({ entry }: { entry: Entry }) {
           )}
         </span>
         <span class="contact-line small">
-          {isConversation ? (
-            <Latest conversation={entry} />
-          ) : (
-            <span class="muted ellipsis">{toHint(entry)}</span>
-          )}
+          {isConversation ? <Latest conversation={entry} name={face.name} /> : <Hint entry={entry} />}
         </span>
       </span>
     </>
@@ -72,28 +68,35 @@ function StateMark({ icon, label }: { icon: "pin" | "muted"; label: string }) {
   );
 }
 
-function toEntryName(entry: Entry): string {
-  return "name" in entry ? visible(entry.name) || "No name" : toName(entry);
+function useFace(entry: Entry): Face {
+  const people = usePeople();
+  if ("contact_id" in entry) return people.toFace(entry);
+  return "history" in entry ? toGroupFace(entry) : people.toContact(entry);
 }
 
-/** Returns what distinguishes contacts or groups of the same name. */
-function toHint(contact: Contact | Group): string {
-  if ("history" in contact) return counted(contact.member_count, "member", "members");
-  return toContactHint(contact);
+/** Distinguishes contacts or groups of the same name. */
+function Hint({ entry }: { entry: Contact | Group }) {
+  const people = usePeople();
+  const hint =
+    "history" in entry
+      ? counted(entry.member_count, "member", "members")
+      : toContactHint(people.toContact(entry));
+  return <span class="muted ellipsis">{hint}</span>;
 }
 
 /** The last message in one line, and the number of unread ones. */
-function Latest({ conversation }: { conversation: Conversation }) {
+function Latest({ conversation, name }: { conversation: Conversation; name: string }) {
   const { me } = useSession();
+  const people = usePeople();
   const { last_message: last, unread_count: unread } = conversation;
-  const typing = useTyping(conversation.id, toEntryName(conversation));
+  const typing = useTyping(conversation.id, name);
   return (
     <>
       {typing ? (
         <span class="typing ellipsis">{typing}</span>
       ) : (
         <span class={unread > 0 ? "ellipsis strong" : "muted ellipsis"}>
-          {last && `${toSpeaker(conversation, last, me.id)}${toOneLine(last)}`}
+          {last && `${toSpeaker(conversation, last, me.id, people)}${toOneLine(last)}`}
         </span>
       )}
       {unread > 0 && (

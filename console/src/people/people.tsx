@@ -1,21 +1,20 @@
-import type { Contact, Message } from "../../../client/src/index.ts";
+import { useState } from "preact/hooks";
+import type { Message } from "../../../client/src/index.ts";
+import { HERE, useSession } from "../session/session.ts";
 import { counted, initials, toHue } from "../ui/format.ts";
+import { useWatched } from "../ui/use-redraw.ts";
+import type { Face, KnownPeople, Person } from "./known-people.ts";
 
-/** Matches a visible character. */
-const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
-
-/** Returns the name; empty if it has no visible character. */
-export function visible(name: string | null): string {
-  return name !== null && VISIBLE.test(name) ? name : "";
-}
-
-export function toName(contact: Contact): string {
-  return visible(contact.display_name) || contact.username;
+/** Returns how people are shown, and renders again when that changes. */
+export function usePeople(): KnownPeople {
+  const { people } = useSession();
+  useWatched(people);
+  return people;
 }
 
 /** Returns what distinguishes contacts of the same name. */
-export function toContactHint(contact: Contact): string {
-  return toName(contact) === contact.username ? contact.phone_number : `@${contact.username}`;
+export function toContactHint({ name, username, contact }: Person): string {
+  return name === username && contact ? contact.phone_number : `@${username}`;
 }
 
 /** Returns a message in one line. */
@@ -25,26 +24,29 @@ export function toOneLine({ text, attachments }: Pick<Message, "text" | "attachm
   return attachments.length === 1 ? attachments[0]!.filename : counted(attachments.length, "file", "files");
 }
 
-/**
- * Initials on a colour. The page loads nothing from other servers, so it shows no pictures. `seed` decides the
- * colour, if that must not change with the name.
- */
-export function Avatar(props: {
-  name: string;
-  seed?: string | undefined;
-  isGroup?: boolean;
-  size?: "small" | "large";
-}) {
-  const { name, seed = name, isGroup, size } = props;
+/** The picture of a person, or initials on a colour. */
+export function Avatar({ name, seed, picture, isGroup, size }: Face & { size?: "small" | "large" }) {
   const classes = `avatar${isGroup ? " group" : ""}${size ? ` ${size}-avatar` : ""}`;
   return (
     <span class={classes} style={toHueStyle(seed)} aria-hidden="true">
       {initials(name)}
+      {picture && <StoredPicture key={picture} url={HERE + picture} />}
     </span>
   );
 }
 
-/** Returns the style that gives an element the colour of a user or group. */
-export function toHueStyle(seed: string): Record<string, number> {
-  return { "--hue": toHue(seed) };
+/** The width of previews, which cover the largest avatar on any screen. */
+const WIDTH = 320;
+
+/** Covers the initials. A server without previews has the original only, and a replaced picture is gone. */
+function StoredPicture({ url }: { url: string }) {
+  const [failures, setFailures] = useState(0);
+  const address = [`${url}?width=${WIDTH}`, url][failures];
+  if (!address) return null;
+  return <img src={address} alt="" decoding="async" onError={() => setFailures(failures + 1)} />;
+}
+
+/** Returns the style that gives an element the colour of a person or group. */
+export function toHueStyle(seed: string | undefined): Record<string, number> {
+  return seed === undefined ? {} : { "--hue": toHue(seed) };
 }

@@ -3,7 +3,6 @@ import type { Contact, Parley } from "../../../client/src/index.ts";
 import { isPassing } from "../failures.ts";
 import { isGroup, leaveForGood, NOTES } from "../place.ts";
 import { useChanges, useSession } from "../session/session.ts";
-import { toName } from "./people.tsx";
 
 export interface Open {
   contact: Contact;
@@ -14,7 +13,7 @@ export interface Open {
 export function useOpenContact(
   place: string,
 ): [Open | undefined, (open: Open) => void, (id: string, change: Partial<Open>) => void] {
-  const { say, can } = useSession();
+  const { say, can, people } = useSession();
   const [open, setOpen] = useState<Open>();
   const latest = useRef(open);
   latest.current = open;
@@ -46,7 +45,7 @@ export function useOpenContact(
       }
       if (location.hash.slice(1) !== id) return;
       stop();
-      say(`${toName(event.payload)} was deleted.`);
+      say(`${people.toContact(event.payload).name} was deleted.`);
       leaveForGood();
     }
   });

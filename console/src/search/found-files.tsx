@@ -2,7 +2,7 @@
 import { useId, useMemo, useState } from "preact/hooks";
 import { FILE_DETAILS, type SharedFile } from "../files/file-actions.ts";
 import { Thumbnail } from "../files/file-card.tsx";
-import { toUserName } from "../groups/texts.ts";
+import { usePeople } from "../people/people.tsx";
 import { useChanges, useSession } from "../session/session.ts";
 import { formatFullTime, formatTime } from "../ui/format.ts";
 import { ListBox } from "../ui/list-box.tsx";
@@ -89,8 +89,9 @@ function useOpen(): (file: SharedFile) => Promise<void> {
 
 function Row({ file }: { file: SharedFile }) {
   const { me } = useSession();
-  const { sender } = file;
-  const by = sender ? (sender.id === me.id ? "You" : toUserName(sender)) : "Deleted user";
+  const { sender = null } = file;
+  const { name } = usePeople().toPerson(sender);
+  const by = sender?.id === me.id ? "You" : name;
   return (
     <>
       <span class="message-thumb">

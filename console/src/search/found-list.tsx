@@ -1,8 +1,9 @@
 // The messages that a search has found, as a list box.
 import { useId, useMemo } from "preact/hooks";
 import type { Conversation } from "../../../client/src/index.ts";
-import { toSpeaker, toUserName } from "../groups/texts.ts";
-import { Avatar, visible } from "../people/people.tsx";
+import { toSpeaker } from "../groups/texts.ts";
+import type { KnownPeople } from "../people/known-people.ts";
+import { Avatar, usePeople } from "../people/people.tsx";
 import { NOTES } from "../place.ts";
 import { useSession } from "../session/session.ts";
 import { formatFullTime, formatTime } from "../ui/format.ts";
@@ -43,20 +44,23 @@ export function FoundList(props: {
 
 function Row({ hit, q, isHere }: { hit: Hit; q: string; isHere: boolean }) {
   const { me } = useSession();
+  const people = usePeople();
   const { message, conversation } = hit;
   const excerpt = useMemo(() => toExcerpt(message.text ?? "", q), [message.text, q]);
   return (
     <>
-      {isHere ? <SenderAvatar hit={hit} /> : <ConversationAvatar hit={hit} />}
+      {isHere ? <Avatar {...people.toPerson(message.sender)} /> : <ConversationAvatar hit={hit} />}
       <span class="contact-text">
         <span class="contact-line">
-          <span class="contact-name">{isHere ? toSenderName(hit, me.id) : toConversationName(hit)}</span>
+          <span class="contact-name">
+            {isHere ? toSenderName(hit, me.id, people) : toConversationName(hit, people)}
+          </span>
           <time class="muted small" title={formatFullTime(message.created_at)}>
             {formatTime(message.created_at)}
           </time>
         </span>
         <span class="found-text muted small">
-          {!isHere && toSpeaker(conversation, message, me.id)}
+          {!isHere && toSpeaker(conversation, message, me.id, people)}
           <bdi>{excerpt.map(toPart)}</bdi>
         </span>
       </span>
@@ -69,15 +73,8 @@ function toPart({ text, isMatch }: Part, at: number) {
 }
 
 function ConversationAvatar({ hit }: { hit: Hit }) {
-  const { kind, group_id } = hit.conversation;
-  if (kind !== "self")
-    return (
-      <Avatar
-        name={toConversationName(hit)}
-        seed={toHitPlace(hit.conversation)}
-        isGroup={group_id !== null}
-      />
-    );
+  const people = usePeople();
+  if (hit.conversation.kind !== "self") return <Avatar {...people.toFace(hit.conversation)} />;
   return (
     <span class="avatar notes" aria-hidden="true">
       <Icon name="notes" />
@@ -85,26 +82,12 @@ function ConversationAvatar({ hit }: { hit: Hit }) {
   );
 }
 
-function SenderAvatar({ hit }: { hit: Hit }) {
-  const { me } = useSession();
-  const { sender } = hit.message;
-  const isGroup = hit.conversation.kind === "group";
-  const name = sender?.id === me.id ? visible(me.display_name) || me.username : toSenderName(hit, me.id);
-  // As on the left side: a contact has the colour of the conversation, a member the user's.
-  const isContact = !isGroup && sender?.id !== me.id;
-  return <Avatar name={name} seed={isContact ? toHitPlace(hit.conversation) : sender?.id} />;
+function toConversationName({ conversation }: Hit, people: KnownPeople): string {
+  return conversation.kind === "self" ? "Notes to self" : people.toFace(conversation).name;
 }
 
-function toConversationName({ conversation: { kind, name } }: Hit): string {
-  return kind === "self" ? "Notes to self" : visible(name) || "No name";
-}
-
-/** Returns the author of a message, as the conversation names them. */
-function toSenderName(hit: Hit, meId: string): string {
-  const { sender } = hit.message;
-  if (!sender) return "Deleted user";
-  if (sender.id === meId) return "You";
-  return hit.conversation.kind === "group" ? toUserName(sender) : toConversationName(hit);
+function toSenderName({ message: { sender } }: Hit, meId: string, people: KnownPeople): string {
+  return sender?.id === meId ? "You" : people.toPerson(sender).name;
 }
 
 /** Returns the place of a hit's conversation. */

@@ -1,7 +1,9 @@
 // The quick switcher: finds conversations and contacts by a few letters and opens them.
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { Contact } from "../../../client/src/index.ts";
-import { Avatar, toContactHint, toName, visible } from "../people/people.tsx";
+import { toGroupFace } from "../groups/texts.ts";
+import type { Face } from "../people/known-people.ts";
+import { Avatar, toContactHint, usePeople } from "../people/people.tsx";
 import { NOTES, openPlace } from "../place.ts";
 import { useSession } from "../session/session.ts";
 import { Dialog } from "../ui/dialog.tsx";
@@ -13,12 +15,10 @@ import { scoreName } from "./fuzzy.ts";
 const MAX_SHOWN = 40;
 const PAGE = 100;
 
-interface Place {
+interface Place extends Face {
   id: string;
-  name: string;
   /** Distinguishes places of the same name. */
   hint: string;
-  isGroup: boolean;
 }
 
 export function QuickSwitcher({ onClose }: { onClose: () => void }) {
@@ -89,7 +89,7 @@ export function QuickSwitcher({ onClose }: { onClose: () => void }) {
 
 function PlaceAvatar({ place }: { place: Place }) {
   if (place.id !== NOTES) {
-    return <Avatar name={place.name} seed={place.id} isGroup={place.isGroup} size="small" />;
+    return <Avatar {...place} size="small" />;
   }
   return (
     <span class="avatar notes small-avatar" aria-hidden="true">
@@ -101,21 +101,24 @@ function PlaceAvatar({ place }: { place: Place }) {
 /** Returns the best matches; without a text, all known places, most recent activity first. */
 function usePlaces(typed: string): readonly Place[] {
   const { conversations, groups } = useSession();
+  const people = usePeople();
   const contacts = useContacts(useSettled(typed));
   return useMemo(() => {
     const places = new Map<string, Place>();
     const add = (place: Place) => places.has(place.id) || places.set(place.id, place);
-    const hints = new Map(contacts.map((contact) => [contact.id, toContactHint(contact)]));
-    for (const { contact_id, group_id, name } of conversations.listRecent()) {
+    const hints = new Map(contacts.map((contact) => [contact.id, toContactHint(people.toContact(contact))]));
+    for (const conversation of conversations.listRecent()) {
+      const { contact_id, group_id } = conversation;
       const id = contact_id ?? group_id;
-      const shared = { name: visible(name) || "No name", isGroup: group_id !== null };
-      if (id) add({ id, ...shared, hint: group_id ? "Group" : (hints.get(id) ?? "") });
+      if (id) add({ id, ...people.toFace(conversation), hint: group_id ? "Group" : (hints.get(id) ?? "") });
     }
-    add({ id: NOTES, name: "Notes to self", hint: "", isGroup: false });
-    for (const { id, name, role } of groups.state.all)
-      if (role !== "invited") add({ id, name: visible(name) || "No name", hint: "Group", isGroup: true });
-    for (const contact of contacts)
-      add({ id: contact.id, name: toName(contact), hint: toContactHint(contact), isGroup: false });
+    add({ id: NOTES, name: "Notes to self", seed: undefined, picture: undefined, hint: "" });
+    for (const group of groups.state.all)
+      if (group.role !== "invited") add({ id: group.id, ...toGroupFace(group), hint: "Group" });
+    for (const contact of contacts) {
+      const person = people.toContact(contact);
+      add({ ...person, id: contact.id, hint: toContactHint(person) });
+    }
     return [...places.values()]
       .flatMap((place) => {
         const score = toScore(place, typed);
@@ -124,7 +127,7 @@ function usePlaces(typed: string): readonly Place[] {
       .sort((a, b) => b.score - a.score)
       .slice(0, MAX_SHOWN)
       .map(({ place }) => place);
-  }, [conversations, groups, contacts, typed]);
+  }, [conversations, groups, contacts, typed, people.version]);
 }
 
 function toScore({ name, hint }: Place, typed: string): number | undefined {

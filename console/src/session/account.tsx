@@ -1,16 +1,17 @@
 // The account menu: storage, settings of this browser, and links.
 import { useState } from "preact/hooks";
-import { Avatar, visible } from "../people/people.tsx";
+import { Avatar, usePeople } from "../people/people.tsx";
 import { ConfirmDialog } from "../ui/dialog.tsx";
 import { counted, formatSize } from "../ui/format.ts";
 import { Menu, MenuChoice, MenuItem, MenuLink, MenuSwitch } from "../ui/menu.tsx";
+import { Profile } from "./profile.tsx";
 import { useSession } from "./session.ts";
 import { chooseTheme, readTheme, THEMES } from "./theme.ts";
 
 /** The share of the quota at which storage counts as almost full. */
 const ALMOST_FULL = 0.9;
 
-type Question = "push" | "leave";
+type Question = "profile" | "push" | "leave";
 
 export function Account({ onShortcuts }: { onShortcuts: () => void }) {
   const { me, can, uploads, outbox, signOut } = useSession();
@@ -19,7 +20,7 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
   const notify = useNotifySwitch();
   const push = usePushSwitch();
   const isNotifiable = can("events:read") && can("messages:read");
-  const name = visible(me.display_name) || me.username;
+  const person = usePeople().toPerson(me);
   const leave = () => {
     if (uploads.running > 0 || outbox.all.length > 0) ask("leave");
     else signOut();
@@ -29,9 +30,13 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
       <Menu
         label="Your account"
         class="account"
-        button={<Avatar name={name} seed={me.id} size="small" />}
-        head={<AccountHead name={name} />}
+        button={<Avatar {...person} size="small" />}
+        head={<AccountHead name={person.name} />}
       >
+        <hr class="menu-line" />
+        <MenuItem icon="edit" onSelect={() => ask("profile")}>
+          Your profile
+        </MenuItem>
         <hr class="menu-line" />
         <MenuChoice
           legend="Theme"
@@ -80,6 +85,7 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
           Sign out
         </MenuItem>
       </Menu>
+      {asking === "profile" && <Profile onClose={() => ask(undefined)} />}
       {asking === "push" && push && (
         <ConfirmDialog
           title="Get notifications while Parley is closed?"

@@ -13,6 +13,7 @@ import type { Outbox } from "../messages/outbox.ts";
 import type { Typists } from "../messages/typists.ts";
 import type { Notifier } from "../notifications/notifier.ts";
 import type { Pusher } from "../notifications/pusher.ts";
+import type { KnownPeople } from "../people/known-people.ts";
 import type { Change, ChangeFeed } from "./live.ts";
 
 type Scope = (typeof SCOPES)[number][0];
@@ -30,6 +31,7 @@ export interface Session {
   drafts: Drafts;
   conversations: Conversations;
   groups: Groups;
+  people: KnownPeople;
   jumps: Jumps;
   notifier: Notifier;
   pusher: Pusher;

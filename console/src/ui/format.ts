@@ -82,7 +82,7 @@ export function formatFullTime(seconds: number): string {
   return FULL.format(new Date(seconds * 1000));
 }
 
-/** Returns one or two initials of a name. The console loads nothing from other servers, so it shows no pictures. */
+/** Returns one or two initials of a name. */
 export function initials(name: string): string {
   const words = name.split(/[\s._-]+/u).filter(Boolean);
   const letters = words.length > 1 ? [words[0]!, words.at(-1)!] : words;

@@ -1,0 +1,239 @@
+// How people are shown. Each person has one name, one picture and one colour, wherever they appear.
+import type { Contact, Conversation, Message, Parley } from "../../../client/src/index.ts";
+import { isCode, isPassing } from "../failures.ts";
+import type { Change, ChangeFeed } from "../session/live.ts";
+import { oncePerFrame } from "../ui/frames.ts";
+
+export type User = NonNullable<Message["sender"]>;
+
+/** A user, a member of a group or a name that is invited. The username is null after the user was erased. */
+export interface NamedUser {
+  username: string | null;
+  display_name: string | null;
+  avatar_url: string | null;
+  kind?: "person" | "bot" | null;
+}
+
+/** A person, group or conversation as it is shown. */
+export interface Face {
+  name: string;
+  /** Decides the colour; undefined while it is unknown. */
+  seed: string | undefined;
+  /** The path of the picture on this server; undefined if there is none. */
+  picture: string | undefined;
+  isGroup?: boolean;
+}
+
+export interface Person extends Face {
+  /** Undefined if the user was erased. */
+  username: string | undefined;
+  isBot: boolean;
+  /** The user's contact of this name. */
+  contact: Contact | undefined;
+}
+
+const ERASED: Person = {
+  ...{ name: "Deleted user", seed: "Deleted user", picture: undefined },
+  ...{ username: undefined, isBot: false, contact: undefined },
+};
+const NO_PROFILE = { display_name: null, avatar_url: null };
+const PAGE = 100;
+
+/** Matches a visible character. */
+const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
+/** Matches the address of a picture that a Parley server stores. */
+const STORED = /\/v1\/avatars\/usr_\w+\/avt_\w+$/;
+
+/** Returns the name; empty if it has no visible character. */
+export function visible(name: string | null): string {
+  return name !== null && VISIBLE.test(name) ? name : "";
+}
+
+/** Returns the form in which the server compares usernames. */
+export function toKey(username: string): string {
+  return username.normalize("NFKC").toLowerCase().normalize("NFKC");
+}
+
+/**
+ * Returns the path of a picture that this server stores; undefined if another one has it. A picture from elsewhere
+ * would tell its server who reads what, and the Content-Security-Policy forbids it.
+ */
+function toPicture(avatarUrl: string | null): string | undefined {
+  return STORED.exec(avatarUrl ?? "")?.[0];
+}
+
+/** Knows all contacts, and the users whom the console has shown. */
+export class KnownPeople {
+  /** Changes whenever somebody may be shown differently. */
+  version = 0;
+  /** By the key of the username. */
+  #contacts = new Map<string, Contact>();
+  #users = new Map<string, User>();
+  /** The keys of the usernames, by the id of the contact or user. */
+  #keys = new Map<string, string>();
+  /** Contacts that changed since the running request. */
+  #heard = new Set<string>();
+  #isLoaded = false;
+  #isStale = false;
+  #isBusy = false;
+  #watchers = new Set<() => void>();
+  #parley: Parley;
+  #ownKey: string;
+  #events: ChangeFeed;
+  #failed: (error: unknown) => void;
+
+  constructor(parley: Parley, me: User, events: ChangeFeed, failed: (error: unknown) => void) {
+    this.#parley = parley;
+    this.#ownKey = toKey(me.username);
+    this.#events = events;
+    this.#failed = failed;
+    this.learn([me]);
+  }
+
+  watch(watcher: () => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  /** Reads all contacts. */
+  load(): void {
+    this.#isStale = true;
+    void this.#work();
+  }
+
+  hear(change: Change): void {
+    if (change.type === "missed") this.load();
+    else if (change.type === "contact.created" || change.type === "contact.updated")
+      this.#keep(change.payload);
+    else if (change.type === "contact.deleted") this.#drop(change.payload);
+    else if (change.type === "message.created" || change.type === "message.updated")
+      this.learn([change.payload.sender]);
+    else if (change.type === "member.created" || change.type === "member.updated")
+      this.learn([toUser(change.payload)]);
+  }
+
+  /** Remembers users as the server shows them now. */
+  learn(users: Iterable<User | null | undefined>): void {
+    for (const user of users) {
+      if (!user) continue;
+      const key = toKey(user.username);
+      const before = this.#users.get(key);
+      this.#users.set(key, user);
+      this.#keys.set(user.id, key);
+      const isSame =
+        before?.id === user.id &&
+        before.display_name === user.display_name &&
+        before.avatar_url === user.avatar_url;
+      if (!isSame) this.#redraw();
+    }
+  }
+
+  /** Returns a user that the console has shown. */
+  findUser(id: string): User | undefined {
+    const key = this.#keys.get(id);
+    return key === undefined ? undefined : this.#users.get(key);
+  }
+
+  /** Returns the person of a user; null stands for an erased one. */
+  toPerson(who: NamedUser | null): Person {
+    if (who === null || who.username === null) return ERASED;
+    const key = toKey(who.username);
+    const contact = key === this.#ownKey ? undefined : this.#contacts.get(key);
+    return toPerson(who.username, contact, this.#users.get(key) ?? who);
+  }
+
+  toContact(contact: Contact): Person {
+    return toPerson(contact.username, contact, this.#users.get(toKey(contact.username)) ?? NO_PROFILE);
+  }
+
+  /** Returns how a conversation with a contact, or of a group, is shown. */
+  toFace({ contact_id, group_id, name }: Pick<Conversation, "contact_id" | "group_id" | "name">): Face {
+    const contact = contact_id !== null && this.#contacts.get(this.#keys.get(contact_id) ?? "");
+    if (contact) return this.toContact(contact);
+    const shown = { name: visible(name) || "No name", picture: undefined };
+    if (group_id !== null) return { ...shown, seed: group_id, isGroup: true };
+    return { ...shown, seed: this.#isLoaded ? (contact_id ?? "") : undefined };
+  }
+
+  async #work(): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    for (let failures = 0; this.#isStale; ) {
+      this.#isStale = false;
+      try {
+        await this.#readAll();
+        failures = 0;
+      } catch (error) {
+        if (isPassing(error)) {
+          this.#isStale = true;
+          await this.#events.pause(++failures);
+        } else if (!isCode(error, "insufficient_scope")) this.#failed(error);
+      }
+      this.#isLoaded = true;
+      this.#redraw();
+    }
+    this.#isBusy = false;
+  }
+
+  async #readAll(): Promise<void> {
+    const read = new Set<string>();
+    this.#heard.clear();
+    for await (const contact of this.#parley.contacts.list({ limit: PAGE })) {
+      read.add(contact.id);
+      if (!this.#heard.has(contact.id)) this.#set(contact);
+    }
+    for (const contact of this.#contacts.values())
+      if (!read.has(contact.id) && !this.#heard.has(contact.id)) this.#drop(contact);
+  }
+
+  #keep(contact: Contact): void {
+    this.#heard.add(contact.id);
+    this.#set(contact);
+  }
+
+  #set(contact: Contact): void {
+    const key = toKey(contact.username);
+    this.#contacts.set(key, contact);
+    this.#keys.set(contact.id, key);
+    this.#redraw();
+  }
+
+  #drop({ id, username }: Contact): void {
+    const key = toKey(username);
+    this.#heard.add(id);
+    // The user may have added the name again.
+    if (this.#contacts.get(key)?.id === id) this.#contacts.delete(key);
+    this.#keys.delete(id);
+    this.#redraw();
+  }
+
+  #redraw = oncePerFrame(() => {
+    this.version++;
+    for (const watcher of this.#watchers) watcher();
+  });
+}
+
+/**
+ * The user's own name for a contact comes first, then the name that the person has chosen, then the username. The
+ * picture follows the same order. The colour follows from the username, which never changes.
+ */
+function toPerson(username: string, contact: Contact | undefined, user: Omit<NamedUser, "username">): Person {
+  // The contact may spell it otherwise.
+  const spelled = contact?.username ?? username;
+  const own = contact ? visible(contact.display_name) : "";
+  return {
+    name: own || visible(user.display_name) || spelled,
+    seed: toKey(username),
+    picture: toPicture(contact?.avatar_url ?? user.avatar_url),
+    username: spelled,
+    isBot: user.kind === "bot",
+    contact,
+  };
+}
+
+/** Returns the user of a member; undefined if the member is only invited, or was erased. */
+export function toUser(member: NamedUser & { user_id: string | null }): User | undefined {
+  const { user_id, username, display_name, avatar_url, kind } = member;
+  if (user_id === null || username === null) return undefined;
+  return { id: user_id, username, display_name, avatar_url, kind: kind ?? "person" };
+}

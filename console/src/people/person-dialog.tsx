@@ -1,0 +1,67 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { openPlace } from "../place.ts";
+import { useSession } from "../session/session.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { AddContact } from "./add-contact.tsx";
+import { type NamedUser, toKey } from "./known-people.ts";
+import { Avatar, usePeople } from "./people.tsx";
+
+/** Says who somebody is, and leads to the conversation with them. */
+export function PersonDialog(props: {
+  who: NamedUser;
+  /** Their role in the group. */
+  role?: string;
+  /** More about them. */
+  children?: ComponentChildren;
+  onClose: () => void;
+}) {
+  const { who, role, onClose } = props;
+  const { me, can, events } = useSession();
+  const person = usePeople().toPerson(who);
+  const { name, username, contact, isBot } = person;
+  const [isAdding, setAdding] = useState(false);
+  const isMe = username !== undefined && toKey(username) === toKey(me.username);
+  const open = (id: string) => {
+    onClose();
+    openPlace(id);
+  };
+  if (isAdding) {
+    return (
+      <AddContact
+        suggestion={username ?? ""}
+        onClose={onClose}
+        onExisting={openPlace}
+        onAdded={(payload) => {
+          events.publish({ type: "contact.created", payload });
+          openPlace(payload.id);
+        }}
+      />
+    );
+  }
+  return (
+    <Dialog title={`About ${name}`} onClose={onClose}>
+      <div class="person">
+        <Avatar {...person} size="large" />
+        <strong class="person-name">{isMe ? `${name} (you)` : name}</strong>
+        {username !== undefined && <span class="muted small">@{username}</span>}
+        <span class="person-marks small">
+          {isBot && <span class="badge">Bot</span>}
+          {role && <span class="badge">{role}</span>}
+          {contact && <span class="badge">Contact</span>}
+        </span>
+        {props.children}
+        {contact && (
+          <button type="button" class="button primary" onClick={() => open(contact.id)}>
+            Open the conversation
+          </button>
+        )}
+        {!contact && !isMe && username !== undefined && can("contacts:write") && can("contacts:read") && (
+          <button type="button" class="button primary" onClick={() => setAdding(true)}>
+            Add as a contact
+          </button>
+        )}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,81 @@
+// The user's own name and phone number.
+import { useState } from "preact/hooks";
+import { LABELS, NO_FAILURE, toFormFailure } from "../failures.ts";
+import { Dialog, FormButtons } from "../ui/dialog.tsx";
+import { TextField } from "../ui/text-field.tsx";
+import { useSession } from "./session.ts";
+
+/** The most characters of a name. */
+const MAX_NAME = 100;
+const FIELDS = ["display_name", "phone_number"] as const;
+
+export function Profile({ onClose }: { onClose: () => void }) {
+  const { me, parley, people, say, endIfRefused, refreshMe } = useSession();
+  // Send only the fields that the user edited, so that concurrent changes elsewhere survive.
+  const [before] = useState(me);
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState(NO_FAILURE);
+  const saveFields = async (form: FormData) => {
+    const edited = FIELDS.filter((name) => form.get(name) !== (before[name] ?? ""));
+    if (edited.length === 0) return;
+    const changes = edited.map((name) => [name, String(form.get(name)).trim() || null]);
+    people.learn([await parley.updateMe(Object.fromEntries(changes))]);
+  };
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    setBusy(true);
+    setFailure(NO_FAILURE);
+    try {
+      await saveFields(form);
+      say("Your profile was changed.");
+      onClose();
+    } catch (error) {
+      setBusy(false);
+      setFailure(toFormFailure(error));
+      endIfRefused(error);
+    }
+    refreshMe();
+  };
+  return (
+    <Dialog title="Your profile" onClose={onClose}>
+      <form onSubmit={submit}>
+        {FIELDS.map((name) => (
+          <ProfileField key={name} name={name} initial={before[name] ?? ""} failure={failure} />
+        ))}
+        <p class="failure" role="alert">
+          {failure.param === "" && failure.text}
+        </p>
+        <FormButtons submit="Save" isBusy={isBusy} onClose={onClose} />
+      </form>
+    </Dialog>
+  );
+}
+
+const HINTS = {
+  display_name: "What others call you, unless they choose another name for you",
+  phone_number: "Only you and administrators see it",
+};
+
+function ProfileField(props: { name: (typeof FIELDS)[number]; initial: string; failure: typeof NO_FAILURE }) {
+  const { name, initial, failure } = props;
+  const isWrong = failure.param === name;
+  return (
+    <>
+      <TextField
+        name={name}
+        label={LABELS[name]}
+        hint={HINTS[name]}
+        initial={initial}
+        isWrong={isWrong}
+        autofocus={name === "display_name"}
+        {...(name === "phone_number" ? { inputMode: "tel" as const } : { maxLength: MAX_NAME })}
+      />
+      {isWrong && (
+        <p class="failure" role="alert">
+          {failure.text}
+        </p>
+      )}
+    </>
+  );
+}

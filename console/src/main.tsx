@@ -259,6 +259,7 @@ function useLive(user: SignedInUser, tools: Tools, setAway: (isAway: boolean) =>
       typists.hear(change);
       if (change.type === "contact.deleted" || change.type === "group.deleted")
         outbox.leave(change.payload.conversation_id ?? "");
+      if (change.type === "user.updated" && change.payload.id === user.me.id) refreshMe();
       const { type } = change;
       const isStored = type === "attachment.created" || type === "attachment.deleted";
       if (isStored && uploads.running === 0) refreshMe();

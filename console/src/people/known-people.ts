@@ -110,6 +110,10 @@ export class KnownPeople {
       this.learn([change.payload.sender]);
     else if (change.type === "member.created" || change.type === "member.updated")
       this.learn([toUser(change.payload)]);
+    else if (change.type === "user.updated") {
+      this.learn([change.payload]);
+      void this.#refresh(change.payload.username);
+    }
   }
 
   /** Remembers users as the server shows them now. */
@@ -186,6 +190,20 @@ export class KnownPeople {
       if (!read.has(contact.id) && !this.#heard.has(contact.id)) this.#drop(contact);
   }
 
+  /** Reads the contact of a user again, which shows their profile. There is no event of the contact. */
+  async #refresh(username: string): Promise<void> {
+    const contact = this.#contacts.get(toKey(username));
+    if (!contact) return;
+    try {
+      await this.#events.publishResult(
+        () => this.#parley.contacts.retrieve(contact.id),
+        (payload) => ({ type: "contact.updated", payload }),
+      );
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
   #keep(contact: Contact): void {
     this.#heard.add(contact.id);
     this.#set(contact);
@@ -220,7 +238,7 @@ export class KnownPeople {
 function toPerson(username: string, contact: Contact | undefined, user: Omit<NamedUser, "username">): Person {
   // The contact may spell it otherwise.
   const spelled = contact?.username ?? username;
-  const own = contact ? visible(contact.display_name) : "";
+  const own = contact ? visible(contact.display_name) || visible(contact.profile_name) : "";
   return {
     name: own || visible(user.display_name) || spelled,
     seed: toKey(username),

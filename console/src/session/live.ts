@@ -12,6 +12,7 @@ import {
   ParleyApiError,
   type Reaction,
   type Reference,
+  type ShownUser,
   type TypingEvent,
 } from "../../../client/src/index.ts";
 import { isPassing } from "../failures.ts";
@@ -22,14 +23,19 @@ type GroupEvent = Extract<Event, { type: "group.created" | "group.updated" }>;
 type MemberEvent = Extract<Event, { type: "member.created" | "member.updated" }>;
 type ConversationEvent = Extract<Event, { type: "conversation.updated" }>;
 type ReactionEvent = Extract<Event, { type: "reaction.created" | "reaction.deleted" }>;
+type UserEvent = Extract<Event, { type: "user.updated" }>;
 type Shown =
-  | Exclude<Event, FileEvent | MessageEvent | GroupEvent | MemberEvent | ConversationEvent | ReactionEvent>
+  | Exclude<
+      Event,
+      FileEvent | MessageEvent | GroupEvent | MemberEvent | ConversationEvent | ReactionEvent | UserEvent
+    >
   | (FileEvent & { payload: Attachment })
   | (MessageEvent & { payload: Message })
   | (GroupEvent & { payload: Group })
   | (MemberEvent & { payload: Member })
   | (ConversationEvent & { payload: Conversation })
-  | (ReactionEvent & { payload: Required<Reaction> });
+  | (ReactionEvent & { payload: Required<Reaction> })
+  | (UserEvent & { payload: ShownUser });
 
 /** A reaction that the user can see was added or removed. */
 export interface ReactionChange {
@@ -169,6 +175,7 @@ function toSubject({ payload }: { payload: object }): string {
 /** Reports whether an event has its full payload. Events about something since deleted have only ids. */
 function isShown(event: Event): event is Shown {
   if (event.type.startsWith("reaction.")) return "emoji" in event.payload;
+  if (event.type === "user.updated") return "username" in event.payload;
   return event.type.endsWith(".deleted") || "created_at" in event.payload;
 }
 

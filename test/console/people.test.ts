@@ -16,6 +16,7 @@ import {
   signIn,
 } from "./browser.ts";
 import { line, press } from "./in-groups.ts";
+import { PNG, paint } from "./pictures.ts";
 import { act, find, say } from "./talk.ts";
 
 interface Group {
@@ -67,6 +68,22 @@ async function assertSearch(page: Page, hue: string): Promise<void> {
   await search.fill("");
 }
 
+/** Changes the name and the picture of Bob, whom the page shows at once. */
+async function assertLive(server: TestApp, bob: TestUser, page: Page): Promise<void> {
+  const body = new FormData();
+  body.append("file", new File([PNG], "me.png"));
+  const path = `${server.url}/v1/me/avatar`;
+  assert.equal((await fetch(path, { method: "PUT", headers: bob.headers, body })).status, 200);
+  await read(send(server, bob, "PUT", "/v1/me", { display_name: "Rob" }), 200);
+  const row = page.getByRole("option", { name: /^Rob\b/ });
+  await row.waitFor();
+  await line(page, "Rob joined").waitFor();
+  for (const place of [row, find(page, "a word to all")]) {
+    await place.getByText("Rob", { exact: true }).waitFor();
+    await place.locator(".avatar img").waitFor();
+  }
+}
+
 /** Creates Ann, and Bob, whom she calls Grace Hopper. He calls himself Robert, and spells his username differently. */
 async function furnish(server: TestApp) {
   const ann = await arrive(server, "ann", "Ann");
@@ -79,12 +96,12 @@ async function furnish(server: TestApp) {
   await say(server, bob, conversation_id, "a word in private");
   const { id: words } = await say(server, bob, club.conversation_id, "a word to all");
   await done(send(server, bob, "PUT", `/v1/messages/${words}/reactions/👍`));
-  return { ann, contact: `/v1/contacts/${id}` };
+  return { ann, bob, contact: `/v1/contacts/${id}` };
 }
 
 test("a person has one name and one colour everywhere", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
-  const { ann, contact } = await furnish(server);
+  const { ann, bob, contact } = await furnish(server);
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await signIn(page, server.url, ann.token);
   const row = page.getByRole("option", { name: /^Grace Hopper/ });
@@ -137,6 +154,7 @@ test("a person has one name and one colour everywhere", { skip: noChromium }, as
   await page.getByRole("option", { name: /^Robert/ }).waitFor();
   await line(page, "Robert joined").waitFor();
   assert.equal(await hueOf(message.locator(".avatar")), hue);
+  await assertLive(server, bob, page);
   assert.deepEqual(guard.complaints, []);
 });
 
@@ -169,6 +187,40 @@ test("a click on a sender says who it is, and adds a stranger", { skip: noChromi
   assert.deepEqual(guard.complaints, []);
 });
 
+/** Chooses a picture, looks at it, and removes it again. */
+async function changePicture(page: Page): Promise<void> {
+  const dialog = page.getByRole("dialog", { name: "Your profile" });
+  const open = async () => {
+    await openAccount(page);
+    await page.getByRole("menuitem", { name: "Your profile" }).click();
+  };
+  const choose = (name: string, buffer: Buffer) =>
+    dialog.locator("input[type=file]").setInputFiles({ name, mimeType: "image/png", buffer });
+  const own = page.locator(".account .avatar img");
+  await open();
+  await choose("text.png", Buffer.from("text"));
+  await dialog.getByRole("alert").filter({ hasText: "not a JPEG, PNG, WebP or GIF" }).waitFor();
+  await choose(
+    "red.png",
+    paint(300, 200, () => [200, 30, 30]),
+  );
+  await dialog.getByRole("img", { name: "Your new picture" }).waitFor();
+  assert.equal(await dialog.getByRole("alert").filter({ hasText: "JPEG" }).count(), 0);
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await assertAccessible(page, `a new picture ${colorScheme}`);
+  }
+  await press(page, "Save");
+  await own.waitFor();
+  await page.waitForFunction(
+    () => document.querySelector<HTMLImageElement>(".account .avatar img")!.naturalWidth > 0,
+  );
+  await open();
+  await press(page, "Remove the picture");
+  await press(page, "Save");
+  await own.waitFor({ state: "detached" });
+}
+
 for (const [size, viewport] of [
   ["desk", { width: 1280, height: 800 }],
   ["phone", { width: 390, height: 760 }],
@@ -200,5 +252,6 @@ for (const [size, viewport] of [
     const me = await read<Record<string, unknown>>(send(server, ann, "GET", "/v1/me"), 200);
     assert.deepEqual([me.display_name, me.phone_number], ["Ada Lovelace", "+15550100"]);
     await page.getByRole("button", { name: "Your account" }).getByText("AL").waitFor();
+    await changePicture(page);
     assert.deepEqual(guard.complaints, []);
   });

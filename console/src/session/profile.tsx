@@ -1,8 +1,9 @@
-// The user's own name and phone number.
+// The user's own name, phone number and picture.
 import { useState } from "preact/hooks";
 import { LABELS, NO_FAILURE, toFormFailure } from "../failures.ts";
 import { Dialog, FormButtons } from "../ui/dialog.tsx";
 import { TextField } from "../ui/text-field.tsx";
+import { explainPicture, type NewPicture, PictureField } from "./profile-picture.tsx";
 import { useSession } from "./session.ts";
 
 /** The most characters of a name. */
@@ -13,26 +14,37 @@ export function Profile({ onClose }: { onClose: () => void }) {
   const { me, parley, people, say, endIfRefused, refreshMe } = useSession();
   // Send only the fields that the user edited, so that concurrent changes elsewhere survive.
   const [before] = useState(me);
+  const [picture, setPicture] = useState<NewPicture>();
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState(NO_FAILURE);
+  const [pictureFailure, setPictureFailure] = useState("");
   const saveFields = async (form: FormData) => {
     const edited = FIELDS.filter((name) => form.get(name) !== (before[name] ?? ""));
     if (edited.length === 0) return;
     const changes = edited.map((name) => [name, String(form.get(name)).trim() || null]);
     people.learn([await parley.updateMe(Object.fromEntries(changes))]);
   };
+  const savePicture = async () => {
+    if (picture === undefined) return;
+    const sent = picture ? parley.setAvatar(picture) : parley.updateMe({ avatar_url: null });
+    people.learn([await sent]);
+  };
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
     setBusy(true);
     setFailure(NO_FAILURE);
+    setPictureFailure("");
+    let report = (error: unknown) => setFailure(toFormFailure(error));
     try {
       await saveFields(form);
+      report = (error) => setPictureFailure(explainPicture(error));
+      await savePicture();
       say("Your profile was changed.");
       onClose();
     } catch (error) {
       setBusy(false);
-      setFailure(toFormFailure(error));
+      report(error);
       endIfRefused(error);
     }
     refreshMe();
@@ -40,6 +52,19 @@ export function Profile({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Your profile" onClose={onClose}>
       <form onSubmit={submit}>
+        <PictureField
+          picture={picture}
+          failure={pictureFailure}
+          onChoose={(file) => {
+            setPicture(file);
+            setPictureFailure("");
+          }}
+          onRemove={() => setPicture(null)}
+          onFail={(failure) => {
+            setPicture(undefined);
+            setPictureFailure(failure);
+          }}
+        />
         {FIELDS.map((name) => (
           <ProfileField key={name} name={name} initial={before[name] ?? ""} failure={failure} />
         ))}

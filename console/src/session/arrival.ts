@@ -22,9 +22,11 @@ export function takeArrival(): Arrival | undefined {
   // A link from somebody else must not replace the user without a word.
   if (code !== null && keptAccess()) return undefined;
   if (code !== null) return () => finish(randomKey() + randomKey(), { code });
-  const key = tabStore.get(KEY) ?? "";
+  const key = tabStore.get(KEY);
   tabStore.remove(KEY);
-  return () => finish(key, { answer: search.slice(1) });
+  // This tab has begun no sign-in.
+  if (key === null && keptAccess()) return undefined;
+  return () => finish(key ?? "", { answer: search.slice(1) });
 }
 
 /** Returns the issuer of the identity provider; null if the server offers none. */
@@ -58,14 +60,17 @@ async function ask(path: string, key: string, body: URLSearchParams | null = nul
     throw new Error("The server cannot be reached. Check your network.");
   });
   if (response.ok) return response;
-  throw new Error(FAILURES[response.status] ?? "The server failed. Try again, or ask your administrator.");
+  const { code } = await response.json().catch(() => ({}));
+  throw new Error(FAILURES[code] ?? "The server failed. Try again, or ask your administrator.");
 }
 
 const EXPIRED = "This sign-in was refused or has expired. Sign in again.";
-const FAILURES: Readonly<Record<number, string>> = {
-  400: EXPIRED,
-  401: EXPIRED,
-  409: "Another user already has your username. Ask your administrator.",
-  429: "There were too many attempts. Wait a minute, then sign in again.",
-  503: "The identity provider does not answer. Try again in a minute.",
+/** By the code of the error. */
+const FAILURES: Readonly<Record<string, string>> = {
+  invalid_parameter: EXPIRED,
+  invalid_token: EXPIRED,
+  username_taken: "Another user already has your username. Ask your administrator.",
+  count_limit_reached: "You are signed in too often. Try again tomorrow, or ask your administrator.",
+  rate_limited: "There were too many attempts. Wait a minute, then sign in again.",
+  unavailable: "The identity provider does not answer. Try again in a minute.",
 };

@@ -40,9 +40,9 @@ test("a revoked token is refused by the next request", async () => {
   assert.equal(await statusOf(server, user), 401);
 });
 
-/** Paths that need no token, and /session, which any token may use. */
+/** Paths that need no token, and /session and /sign-in-link, which any token may use. */
 const PUBLIC =
-  "/ /assets /push-worker.js /manifest.webmanifest /icon-192.png /icon-512.png /icon-maskable.png /session /archives /healthz /readyz /openapi.json /docs".split(
+  "/ /assets /push-worker.js /manifest.webmanifest /icon-192.png /icon-512.png /icon-maskable.png /session /sign-in /sign-in-link /v1/avatars /archives /healthz /readyz /openapi.json /docs".split(
     " ",
   );
 
@@ -81,9 +81,9 @@ function pathsIn(tree: string): string[] {
   });
 }
 
-test("only /v1/me needs no scope, and users, tokens, audit and metrics need admin", () => {
+test("only the caller's own user needs no scope, and users, tokens, audit and metrics need admin", () => {
   for (const { path, scope } of routeScopes(allOperations)) {
-    if (path === "/v1/me") assert.equal(scope, undefined);
+    if (/^\/v1\/(?:me|avatars)(?:\/|$)/.test(path)) assert.equal(scope, undefined);
     else if (/^\/(?:metrics|v1\/(?:users|tokens|audit))/.test(path)) assert.equal(scope, "admin", path);
     else assert.ok(scope !== undefined && scope !== "admin", path);
   }

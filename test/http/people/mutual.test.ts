@@ -202,6 +202,7 @@ for (const engine of ENGINES)
     const bot = (await post({ username: "Helper", kind: "bot", accepts_everyone: true })).body;
     assert.deepEqual([bot.kind, bot.accepts_everyone, bot.message_limit], ["bot", true, null]);
     const asBot = acting(shop, { id: bot.id as string, token: "", headers: { authorization: "" } });
+    await asker(server, shop)("PUT", `/v1/users/${ann.id}`, { phone_number: "+44 20 7946 0000" });
     for (const who of [ann, bob]) {
       const contact = await read<Json>(
         send(server, who, "POST", "/v1/contacts", { username: "helper", phone_number: "000" }),
@@ -213,8 +214,11 @@ for (const engine of ENGINES)
       assert.deepEqual(await messagesOf(server, who, contact.conversation_id), ["hello", `from ${who.name}`]);
     }
     assert.deepEqual(
-      (await contactsOf(server, asBot)).map(({ username }) => username),
-      [bob.name, ann.name],
+      (await contactsOf(server, asBot)).map(({ username, phone_number }) => [username, phone_number]),
+      [
+        [bob.name, ""],
+        [ann.name, ""],
+      ],
     );
     // A block by the bot stays.
     const carol = await person(server, `carol${++count}`);

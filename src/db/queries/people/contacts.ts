@@ -175,7 +175,9 @@ const createContact = write(
     }
     const conversation_id = row.peer_id === null ? conversationId : yield* joinPeer(input);
     // The limit of contacts is for those that a user adds.
-    if (row.peer_id === null && row.accepting_id !== null) yield* addBack(row.accepting_id, input, 0);
+    if (row.peer_id === null && row.accepting_id !== null) {
+      yield* addBack(row.accepting_id, input, { maxContacts: 0, showsNumber: false });
+    }
     return { id, conversation_id, created_at: toSeconds(createdAt) };
   },
 );
@@ -190,8 +192,18 @@ interface Inserted {
   accepting_id: string | null;
 }
 
+interface AddBack {
+  maxContacts: number;
+  /** Whether the new contact gets the phone number of the owner. */
+  showsNumber: boolean;
+}
+
 /** Adds the owner of a contact to the contacts of the user of that name. A block by that user stays. */
-function* addBack(userId: string, contact: CreateContact, maxContacts: number): Write<void> {
+function* addBack(
+  userId: string,
+  contact: CreateContact,
+  { maxContacts, showsNumber }: AddBack,
+): Write<void> {
   const { ownerId } = contact;
   const owner = (yield* get<UserRow & { username_key: string; is_blocked: number }>(
     sql`SELECT u.username, u.username_key, u.phone_number, CASE WHEN EXISTS (SELECT 1 FROM blocks b
@@ -199,7 +211,7 @@ function* addBack(userId: string, contact: CreateContact, maxContacts: number): 
         FROM users u WHERE u.id = ${ownerId}`,
   ))!;
   const { username } = owner;
-  const phone_number = owner.phone_number ?? "";
+  const phone_number = (showsNumber && owner.phone_number) || "";
   // Each id is the next one after that of the owner's contact.
   const id = laterId(contact.id, contact.id);
   const body = {
@@ -265,7 +277,7 @@ const createMutualContact = write(
         { param: "username" },
       );
     }
-    yield* addBack(other.id, contact, maxContacts);
+    yield* addBack(other.id, contact, { maxContacts, showsNumber: true });
     return { id };
   },
 );

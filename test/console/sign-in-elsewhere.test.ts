@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
+import { allTokens } from "../../src/core/people/tokens.ts";
 import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import { type OpenIdProvider, startOpenIdProvider } from "../support/openid-provider.ts";
 import { openPage, signOut } from "./browser.ts";
 
@@ -42,8 +44,12 @@ test("a user signs in at the identity provider, and the address keeps nothing of
   assert.doesNotMatch(stored, /parley_|code|verifier|signing/);
   await page.reload();
   await page.getByRole("link", { name: "Notes to self" }).waitFor();
+  const tokens = () => allTokens(server.app.core);
+  assert.equal((await tokens()).length, 1);
   await signOut(page);
   await offer(page).waitFor();
+  // The token of the session is of no more use.
+  assert.ok(await eventually(async () => (await tokens()).length === 0));
   const ours = guard.complaints.filter((each) => !/^asked /.test(each));
   assert.deepEqual(ours, []);
 });

@@ -3,7 +3,7 @@ import type { JWTPayload } from "jose";
 import { ParleyError } from "../../errors.ts";
 import type { Core } from "../node/core.ts";
 import { findOrMakeUser } from "./sign-in-jwt.ts";
-import { makeToken } from "./tokens.ts";
+import { getToken, lookUpToken, makeToken, revokeToken } from "./tokens.ts";
 
 /** A token for the session of a browser. */
 export interface SessionToken {
@@ -14,6 +14,8 @@ export interface SessionToken {
 
 /** The user signs in again after this time, so that somebody whom the provider no longer knows does not stay. */
 const SESSION_MS = 24 * 60 * 60 * 1000;
+/** The name of the tokens that a sign-in creates, for one session each. */
+const SESSION_NAME = "console (sign-in at the provider)";
 
 /** Creates a token for the user of verified claims, and the user at the first sign-in. Throws `username_taken`. */
 export async function signInByOpenId(core: Core, claims: JWTPayload): Promise<SessionToken> {
@@ -21,10 +23,22 @@ export async function signInByOpenId(core: Core, claims: JWTPayload): Promise<Se
   if (!user) throw new ParleyError("invalid_token", "The user was just erased. Sign in again.");
   const userId = user.user_id;
   const expiresAt = core.clock() + SESSION_MS;
-  const { token, row } = makeToken(core, null, userId, { name: "console", expiresAt });
+  const { token, row } = makeToken(core, null, userId, { name: SESSION_NAME, expiresAt });
   // The user is the only possible actor.
   await core.db.write("createToken", { ...row, entry: { ...row.entry, actorId: userId } });
   return { token, expiresAt };
+}
+
+/** Revokes the token of a session that has ended, if a sign-in has created it. A token that a user has pasted stays. */
+export async function revokeSessionToken(core: Core, token: string): Promise<void> {
+  try {
+    const { caller } = await lookUpToken(core, token);
+    const { id, name } = await getToken(core, caller.tokenId!);
+    if (name === SESSION_NAME) await revokeToken(core, caller, id);
+  } catch (error) {
+    // It is a JWT, or was revoked before.
+    if (!(error instanceof ParleyError)) throw error;
+  }
 }
 
 /** How long a sign-in link works. It stays in the history of the browser. */

@@ -76,9 +76,14 @@ function sealWithKey(core: Core, { headers }: FastifyRequest, text: string, cont
   );
 }
 
-/** Ends the session of the request, if it has one. A cookie that the key does not decrypt belongs to a later session. */
-export function endSession(core: Core, request: FastifyRequest, reply: FastifyReply): void {
-  if (openSession(core, request) !== undefined) sendCookie(core, reply, cookieName(core), "", 0);
+/**
+ * Ends the session of the request, and returns its token; undefined if it has none. A cookie that the key does not decrypt belongs to
+ * a later session.
+ */
+export function endSession(core: Core, request: FastifyRequest, reply: FastifyReply): string | undefined {
+  const token = openSession(core, request);
+  if (token !== undefined) sendCookie(core, reply, cookieName(core), "", 0);
+  return token;
 }
 
 /** Sets the cookie without a Path: the browser uses the path that it sees, which a reverse proxy may have changed. */

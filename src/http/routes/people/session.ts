@@ -6,6 +6,7 @@ import {
   LINK_SECONDS,
   makeLinkCode,
   openLinkCode,
+  revokeSessionToken,
   type SessionToken,
   signInByOpenId,
 } from "../../../core/people/sign-in-browser.ts";
@@ -46,7 +47,8 @@ export function sessionRoutes(app: FastifyInstance, context: HttpContext): void 
   // The token is not checked: a session whose token was revoked can end, too.
   app.delete("/session", OPEN, async (request, reply) => {
     refuseFields(request);
-    endSession(core, request, reply);
+    const token = endSession(core, request, reply);
+    if (token !== undefined) await revokeSessionToken(core, token);
     return reply.header("cache-control", "no-store").code(204).send();
   });
   app.get("/sign-in", OPEN, async (request, reply) => {

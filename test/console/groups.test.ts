@@ -37,7 +37,7 @@ test("admins invite, withdraw, promote, rename and remove, and everybody sees it
   assert.equal(await bob.page.getByRole("button", { name: "Edit Climbing" }).count(), 0);
 
   await press(ann.page, "Members of Climbing");
-  await press(ann.page, "Withdraw: cat");
+  await press(ann.page, "Withdraw: Cat");
   await invitation(cat.page).waitFor({ state: "detached" });
   await ann.page.getByRole("combobox", { name: "Invite" }).fill("cat");
   await press(ann.page, "Invite");

@@ -45,8 +45,8 @@ async function answer([ann, bob, cat]: People): Promise<void> {
 async function inviteAgain([ann, bob, cat]: People): Promise<void> {
   await press(ann.page, "Members of Climbing");
   const members = ann.page.getByRole("list", { name: "Members" });
-  await members.getByRole("listitem").filter({ hasText: "cat" }).getByText("Invited").waitFor();
-  await press(ann.page, "Withdraw: cat");
+  await members.getByRole("listitem").filter({ hasText: "Cat" }).getByText("Invited").waitFor();
+  await press(ann.page, "Withdraw: Cat");
   await ann.page.getByRole("combobox", { name: "Invite" }).fill("cat");
   await press(ann.page, "Invite");
   await press(cat.page, "Join Climbing");

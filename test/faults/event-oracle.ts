@@ -55,7 +55,9 @@ export async function findEventProblems(
   const inShared = (events: readonly Event[]) =>
     storyOf(events.filter(({ conversationId }) => conversationId === shared));
   if (inShared(mine) !== inShared(theirs)) problems.push("events: the two have others of their conversation");
-  const byResource = Map.groupBy(mine, (event) => event.id);
+  // Changes of a profile are no part of a story: several can share an event.
+  const stories = mine.filter(({ type }) => type !== "user.updated");
+  const byResource = Map.groupBy(stories, (event) => event.id);
   problems.push(...findStoryProblems(record, byResource, present));
   return [...problems, ...findUploadProblems(record, byResource, present)];
 }

@@ -91,7 +91,8 @@ export async function fieldNames(target: Target): Promise<string> {
   );
   for (const encode of [json, form])
     await each(naughty, async (name, index) => {
-      const answer = await ask("POST", turn(takers, index).path, encode({ [name]: "x" }));
+      const { method, path } = turn(takers, index);
+      const answer = await ask(method, path, encode({ [name]: "x" }));
       assert.equal(take(answer), "unknown_parameter");
     });
   return told(`as names of fields of ${takers.length} routes, in JSON and forms`);

@@ -13,7 +13,7 @@ import { startProxy } from "../support/engines/postgres-proxy.ts";
 const COSTS: Record<string, { roundTrips: number; statements: number }> = {
   "retrieve a contact": { roundTrips: 1, statements: 1 },
   "list contacts": { roundTrips: 1, statements: 1 },
-  "create a contact": { roundTrips: 2, statements: 4 },
+  "create a contact": { roundTrips: 2, statements: 5 },
   "update a contact": { roundTrips: 3, statements: 7 },
   "delete a contact": { roundTrips: 3, statements: 17 },
   "send a message": { roundTrips: 2, statements: 5 },

@@ -189,15 +189,17 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
 
   async function handle(call: Call<Shape, Shape>): Promise<unknown> {
     const result = await described.handle(call);
-    if (isCreation(described) && call.reply.statusCode === 201)
+    if (hasLocation(described, call.reply.statusCode)) {
       call.reply.header("location", toLocation(call, described, result));
+    }
     return answer.versioned ? sendVersioned(call.request, call.reply, result as Versioned) : result;
   }
 }
 
-/** Uploads set `Location` themselves, before their first bytes arrive. */
-function isCreation({ answer, body, storesNothing }: Operation): boolean {
-  return answer.status === 201 && body !== "bytes" && !storesNothing;
+/** Reports whether the answer names what was created. Uploads do it themselves, before their first bytes arrive. */
+function hasLocation({ answer, body, storesNothing }: Operation, status: number): boolean {
+  if (answer.status !== 201 || body === "bytes" || storesNothing) return false;
+  return status === 201 || (answer.others?.[status]?.headers?.includes("Location") ?? false);
 }
 
 /** Returns the URL of the resource that a call has created. */

@@ -16,7 +16,7 @@ import {
   listContacts,
   searchContacts,
 } from "../../src/db/queries/people/contact-lists.ts";
-import { findContact } from "../../src/db/queries/people/contacts.ts";
+import { findContact } from "../../src/db/queries/people/contact-rows.ts";
 import { allUsers, findUserByName } from "../../src/db/queries/people/users.ts";
 import { findSmallFile } from "../../src/db/queries/storage/small-files.ts";
 import { createFuse } from "../../src/util/fuse.ts";

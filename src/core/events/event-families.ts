@@ -4,7 +4,7 @@ import { findAttachments, findVisibleAttachment } from "../../db/queries/files/a
 import { findOwnSeat, findSeated } from "../../db/queries/groups/group-members.ts";
 import { findAnyMessage, findMessages, type MessageRow } from "../../db/queries/messages/messages.ts";
 import { listReactionReaders, type Reaction } from "../../db/queries/messages/reactions.ts";
-import { findPeerProfiles } from "../../db/queries/people/contacts.ts";
+import { findPeerProfiles } from "../../db/queries/people/contact-rows.ts";
 import { findProfilesFor } from "../../db/queries/people/profile-readers.ts";
 import { listSeeing } from "../../db/queries/visibility/visibility.ts";
 import { attachmentResource, linked } from "../files/attachment-resource.ts";

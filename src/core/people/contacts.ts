@@ -7,12 +7,12 @@ import {
 } from "../../db/queries/people/contact-lists.ts";
 import {
   type ContactRow,
-  type CreateContact,
   findContact,
   findPeerProfiles,
   type ListedContact,
   toContact,
-} from "../../db/queries/people/contacts.ts";
+} from "../../db/queries/people/contact-rows.ts";
+import type { CreateContact } from "../../db/queries/people/contacts.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { JsonObject } from "../../util/json-object.ts";
@@ -105,10 +105,10 @@ export const contactFilters = {
 };
 
 /**
- * Creates a contact. With `mutual` the user of that name also gets the caller as a contact, which needs the scopes `act_as` and `contacts:read`. Throws
- * `invalid_parameter` for the caller's own name, `count_limit_reached`, `insufficient_scope`, `user_not_found` if it is mutual, and
- * `contact_exists` if the caller has a contact with that username; the error has its id if the caller may read contacts. A request
- * with an Idempotency-Key is idempotent.
+ * Creates a contact. With `mutual` the user of that name also gets the caller as a contact; this needs the scopes `act_as` and
+ * `contacts:read`. Throws `invalid_parameter` for the caller's own name, `count_limit_reached`, `insufficient_scope`,
+ * `user_not_found` if it is mutual, and `contact_exists` if the caller has a contact with that username; the error has its id if
+ * the caller may read contacts. A request with an Idempotency-Key is idempotent.
  */
 export async function createContact(
   core: DataAccess,

@@ -1,7 +1,7 @@
 import { columns, type RowOf } from "../../columns.ts";
 import { NEWEST, type Page } from "../../page.ts";
 import { EMPTY, list, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
-import { PEER_PROFILE } from "../people/contacts.ts";
+import { PEER_PROFILE } from "../people/contact-rows.ts";
 import { type Seat, sees, VISIBLE_END } from "../visibility/visibility.ts";
 
 /** A reader's seat and read position, to count unread messages. */

@@ -1,6 +1,6 @@
 import { NEWEST, OLDEST, type Page } from "../../page.ts";
 import { padded, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
-import { LISTED, type ListedContact } from "./contacts.ts";
+import { LISTED, type ListedContact } from "./contact-rows.ts";
 
 /** Filters of the owner's contacts. Without filters, all match. */
 export interface ContactFilter {

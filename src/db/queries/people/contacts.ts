@@ -1,87 +1,18 @@
 import { ParleyError } from "../../../errors.ts";
 import { toSeconds } from "../../../util/clock.ts";
 import { laterId } from "../../../util/ids.ts";
-import { JsonObject } from "../../../util/json-object.ts";
 import { phoneDigits, searchKey, usernameKey as toUsernameKey } from "../../../util/text.ts";
-import { list, padded, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
+import { type Statement, sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
 import { batch, get, run, type Write, write } from "../../write.ts";
 import { publishEvent } from "../events/events.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { setBlock } from "./blocks.ts";
+import { type ContactRow, LISTED, ofContact, toContact } from "./contact-rows.ts";
 import { leaveConversation, noteDeparture } from "./conversation-leaving.ts";
 import { countInvitationsBy, publishInvitationsOf } from "./invitations.ts";
 import { findPeerId, forgetWaiting, hidePresence, joinPeer } from "./peers.ts";
 import { getUser, type UserRow } from "./users.ts";
-
-/**
- * The JSON text of a contact as it was created, when the contact was last active (null if the owner may not see that), the
- * earliest time that may be shown, and the profile. Both times are milliseconds.
- */
-export type ListedContact = [
-  body: string,
-  seenAt: number | null,
-  since: number | null,
-  profile: string | null,
-];
-export type ContactRow = [...ListedContact, version: number];
-
-/** Returns the contact as JSON text without its profile. */
-export function toContact(
-  row: Readonly<[body: string, seenAt: number | null, since: number | null]>,
-): string {
-  const [body, seenAt] = row;
-  // A contact is stored as it is served, except for its activity.
-  return seenAt === null ? body : new JsonObject(body).setNull("last_active_at", `${lastActive(row)}`).text;
-}
-
-const MINUTE_MS = 60_000;
-
-/**
- * Returns when the contact was last active, in Unix seconds: the start of the minute, but not before the contact was created. Null
- * if there is nothing to show.
- */
-function lastActive([, seenAt, since]: Readonly<[unknown, number | null, number | null]>): number | null {
-  if (seenAt === null) return null;
-  return toSeconds(Math.max(seenAt - (seenAt % MINUTE_MS), since!));
-}
-
-/**
- * The profile of the peer of a contact `c`: id, avatar_id, avatar_url and display_name, with a space after each but the last. Only
- * the last may contain spaces, and those that are null are empty. One text, because each column would be another lookup: a join
- * may read all users.
- */
-export const PEER_PROFILE = sql<string | null>`CASE WHEN c.peer_id IS NOT NULL THEN (SELECT
-  u.id || ' ' || COALESCE(u.avatar_id, '') || ' ' || COALESCE(u.avatar_url, '') || ' ' || COALESCE(u.display_name, '')
-  FROM users u WHERE u.id = c.peer_id) END`;
-
-/**
- * The columns of a listed contact `c`. Includes the activity and the profile only of a user who also has the owner as a contact,
- * and has not blocked the owner.
- */
-export const LISTED = sql`c.body, CASE WHEN c.peer_id IS NOT NULL THEN (SELECT a.seen_at FROM activity a
-  WHERE a.user_id = c.peer_id AND a.seen_at > c.peer_since) END AS seen_at, c.peer_since, ${PEER_PROFILE} AS profile`;
-
-function ofContact(ownerId: string, id: string): Statement {
-  return sql`FROM contacts c WHERE c.owner_id = ${ownerId} AND c.id = ${id}`;
-}
-
-/** Returns the profiles of the peers of the owner's contacts, by the ids of the contacts. */
-export async function findPeerProfiles(
-  db: Reader,
-  ownerId: string,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, string | null>> {
-  const rows = await db.all(
-    sql<{ id: string; profile: string | null }>`SELECT c.id, ${PEER_PROFILE} AS profile FROM contacts c
-      WHERE c.owner_id = ${ownerId} AND c.id IN (${list(padded(ids))})`,
-  );
-  return new Map(rows.map(({ id, profile }) => [id, profile]));
-}
-
-export function findContact(db: QuickReader, ownerId: string, id: string): Promise<ContactRow | undefined> {
-  return db.getValues(sql`SELECT ${LISTED}, c.version ${ofContact(ownerId, id)}`);
-}
 
 export interface CreateContact {
   id: string;

@@ -208,7 +208,7 @@ const DATA: Data[] = [
         ...{ user_id: "usr_1", id: "key", file_type: "image/png", file_size: 5, sha256: bytes(1) },
         ...{ crc32: 7, blob_key: "avatar", width: 2, height: 3, created_at: 1 },
       },
-      profile_changes: { user_id: "usr_1", changed_at: 1, after_id: "usr_0" },
+      profile_changes: { user_id: "usr_1", after_id: "usr_0" },
     },
   },
 ];

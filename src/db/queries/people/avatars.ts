@@ -115,7 +115,7 @@ function showAvatar(
     sql`UPDATE users SET avatar_id = ${id}, avatar_url = NULL, set_fields = ${addSetFields(setFields, { avatar_url: null })},
         version = version + 1 WHERE id = ${userId}`,
     recordEntry(entry, "user.updated", userId, { fields: ["avatar_url"], ...facts }),
-    noteProfileChange(userId, entry.at),
+    noteProfileChange(userId),
   ];
 }
 

@@ -87,7 +87,7 @@ const takeProfile = write(
           phone_number = ${phone_number}, version = version + 1
         WHERE id = ${userId}`,
       // Nobody else sees the phone number.
-      ...(fields.some((name) => name !== "phone_number") ? [noteProfileChange(userId, entry.at)] : []),
+      ...(fields.some((name) => name !== "phone_number") ? [noteProfileChange(userId)] : []),
       recordEntry(entry, "user.updated", userId, { fields }),
     ]);
   },

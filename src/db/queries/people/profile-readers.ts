@@ -48,9 +48,9 @@ export function profilesQuery(
 }
 
 /** Part of other writes: lets a job inform the readers of the user's profile, from the first. */
-export function noteProfileChange(userId: string, at: number): Statement {
-  return sql`INSERT INTO profile_changes (user_id, changed_at) VALUES (${userId}, ${at})
-    ON CONFLICT (user_id) DO UPDATE SET changed_at = excluded.changed_at, after_id = ''`;
+export function noteProfileChange(userId: string): Statement {
+  return sql`INSERT INTO profile_changes (user_id) VALUES (${userId})
+    ON CONFLICT (user_id) DO UPDATE SET after_id = ''`;
 }
 
 /** Returns the next user after this one whose profile has changed, with readers left to inform. */

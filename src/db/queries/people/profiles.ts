@@ -80,10 +80,11 @@ export function* updateUser({ id, changes, picturesUrl, expected, entry }: Updat
   const isSeen = changed.includes("display_name") || changed.includes("avatar_url");
   yield* batch([
     sql`UPDATE users SET display_name = ${display_name}, avatar_url = ${avatar_url}, phone_number = ${phone_number},
-        data = ${data}, accepts_everyone = ${accepts_everyone}, message_limit = ${message_limit}, avatar_id = ${avatarId}, set_fields = ${setFields}, version = version + ${isChange ? 1 : 0}
+        data = ${data}, accepts_everyone = ${accepts_everyone}, message_limit = ${message_limit},
+        avatar_id = ${avatarId}, set_fields = ${setFields}, version = version + ${isChange ? 1 : 0}
       WHERE id = ${id}`,
     ...(isLost ? eraseAvatar(id, entry.at) : []),
-    ...(isSeen ? [noteProfileChange(id, entry.at)] : []),
+    ...(isSeen ? [noteProfileChange(id)] : []),
     ...(isChange ? [recordEntry(entry, "user.updated", id, { fields: changed })] : []),
   ]);
 }

@@ -46,7 +46,7 @@ export const TABLES: readonly Table[] = [
     ["user_id"],
     ["id", "file_type", "file_size", "sha256", "crc32", "blob_key", "width", "height", "created_at"],
   ),
-  table("profile_changes", ["user_id"], ["changed_at", "after_id"]),
+  table("profile_changes", ["user_id"], ["after_id"]),
   table("tokens", ["hash"], ["id", "user_id", "name", "scopes", "expires_at", "created_at"]),
   table(
     "members",

@@ -34,7 +34,6 @@ CREATE INDEX avatars_by_blob ON avatars (blob_key);
 
 CREATE TABLE profile_changes (
   user_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
-  changed_at BIGINT NOT NULL,
   after_id TEXT COLLATE "C" NOT NULL DEFAULT ''
 );
 

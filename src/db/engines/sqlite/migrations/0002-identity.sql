@@ -37,7 +37,6 @@ CREATE INDEX avatars_by_blob ON avatars (blob_key);
 -- Users whose profile has changed, with readers left to inform.
 CREATE TABLE profile_changes (
   user_id TEXT NOT NULL PRIMARY KEY,
-  changed_at INTEGER NOT NULL,
   after_id TEXT NOT NULL DEFAULT '' -- readers up to this one are done
 ) STRICT, WITHOUT ROWID;
 

@@ -2,8 +2,7 @@ import { ParleyError } from "../../../errors.ts";
 import { type Reader, type Statement, sql } from "../../sql.ts";
 import { all, batch, get, run, type Write, write } from "../../write.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
-import { noteProfileChange } from "./profile-readers.ts";
-import { type UpdateUser, updateUser } from "./profiles.ts";
+import { changeProfile, findProfile, type ProfileRow, type UpdateUser, updateUser } from "./profiles.ts";
 import { NOTE_REVOCATION } from "./tokens.ts";
 import { type CreateUser, createUser, type Made } from "./users.ts";
 
@@ -22,22 +21,15 @@ export interface ClaimedProfile {
 }
 
 /** A user's profile fields, for comparison with those of a JWT. */
-interface ProfileRow {
-  display_name: string | null;
-  avatar_url: string | null;
-  phone_number: string | null;
-  /** Names of fields, separated by spaces, that the user or an admin has set. */
-  set_fields: string;
-}
+type Comparable = Pick<ProfileRow, keyof ClaimedProfile | "set_fields">;
 
-export interface IdentityRow extends ProfileRow {
+export interface IdentityRow extends Comparable {
   user_id: string;
 }
 
-const PROFILE = sql`u.display_name, u.avatar_url, u.phone_number, u.set_fields`;
-
 function find({ issuer, subject }: Identity): Statement<IdentityRow> {
-  return sql`SELECT i.user_id, ${PROFILE} FROM identities i JOIN users u ON u.id = i.user_id
+  return sql`SELECT i.user_id, u.display_name, u.avatar_url, u.phone_number, u.set_fields
+    FROM identities i JOIN users u ON u.id = i.user_id
     WHERE i.issuer = ${issuer} AND i.subject = ${subject}`;
 }
 
@@ -56,7 +48,7 @@ function identitiesOf(userId: string): Statement<Identity> {
 }
 
 /** Returns the names of the claims that change the profile. */
-export function findNewClaims(row: ProfileRow, claims: ClaimedProfile): (keyof ClaimedProfile)[] {
+export function findNewClaims(row: Comparable, claims: ClaimedProfile): (keyof ClaimedProfile)[] {
   const isSet = row.set_fields.split(" ");
   const names = Object.keys(claims) as (keyof ClaimedProfile)[];
   return names.filter(
@@ -74,22 +66,11 @@ interface TakeProfile {
 const takeProfile = write(
   { serializeBy: ({ userId }) => userId },
   function* ({ userId, claims, entry }: TakeProfile): Write<void> {
-    const row = yield* get<ProfileRow>(sql`SELECT ${PROFILE} FROM users u WHERE u.id = ${userId}`);
+    const row = yield* get(findProfile(userId));
     const fields = row ? findNewClaims(row, claims) : [];
-    if (fields.length === 0) return;
-    const {
-      display_name = row!.display_name,
-      avatar_url = row!.avatar_url,
-      phone_number = row!.phone_number,
-    } = Object.fromEntries(fields.map((name) => [name, claims[name]]));
-    yield* batch([
-      sql`UPDATE users SET display_name = ${display_name}, avatar_url = ${avatar_url},
-          phone_number = ${phone_number}, version = version + 1
-        WHERE id = ${userId}`,
-      // Nobody else sees the phone number.
-      ...(fields.some((name) => name !== "phone_number") ? [noteProfileChange(userId)] : []),
-      recordEntry(entry, "user.updated", userId, { fields }),
-    ]);
+    if (!row || fields.length === 0) return;
+    const changes = Object.fromEntries(fields.map((name) => [name, claims[name]]));
+    yield* changeProfile(userId, row, changes, row.set_fields, entry);
   },
 );
 

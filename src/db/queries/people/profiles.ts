@@ -1,5 +1,5 @@
 import { ParleyError } from "../../../errors.ts";
-import { sql } from "../../sql.ts";
+import { type Statement, sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
 import { batch, get, type Write } from "../../write.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
@@ -42,10 +42,16 @@ export interface UpdateUser {
   entry: NewEntry;
 }
 
-interface ProfileRow extends Profile {
+export interface ProfileRow extends Profile {
   avatar_id: string | null;
+  /** Names of fields, separated by spaces, that the user or an admin has set. */
   set_fields: string;
   version: number;
+}
+
+export function findProfile(id: string): Statement<ProfileRow> {
+  return sql`SELECT display_name, avatar_url, phone_number, data, accepts_everyone, message_limit, avatar_id, set_fields, version
+    FROM users WHERE id = ${id}`;
 }
 
 /**
@@ -53,30 +59,37 @@ interface ProfileRow extends Profile {
  * deleted after the token was checked, and `precondition_failed`.
  */
 export function* updateUser({ id, changes, picturesUrl, expected, entry }: UpdateUser): Write<void> {
-  const was = yield* get<ProfileRow>(
-    sql`SELECT display_name, avatar_url, phone_number, data, accepts_everyone, message_limit, avatar_id, set_fields, version
-      FROM users WHERE id = ${id}`,
-  );
+  const was = yield* get(findProfile(id));
   if (!was) throw new ParleyError(entry.actorId === id ? "invalid_token" : "user_not_found");
   checkVersion(expected, was.version);
+  const isStored = was.avatar_id !== null && changes.avatar_url === `${picturesUrl}${was.avatar_id}`;
+  const given = isStored ? { ...changes, avatar_url: undefined } : changes;
+  yield* changeProfile(id, was, given, addSetFields(was.set_fields, changes), entry);
+}
+
+/** Part of other writes: changes the profile, and `set_fields`. */
+export function* changeProfile(
+  id: string,
+  was: ProfileRow,
+  changes: ProfileChanges,
+  setFields: string,
+  entry: NewEntry,
+): Write<void> {
   const {
     display_name = was.display_name,
+    avatar_url = was.avatar_url,
     phone_number = was.phone_number,
     data = was.data,
     accepts_everyone = was.accepts_everyone,
     message_limit = was.message_limit,
-    avatar_url: picture,
   } = changes;
-  const isStored = was.avatar_id !== null && picture === `${picturesUrl}${was.avatar_id}`;
-  const keepsPicture = picture === undefined || isStored;
-  const avatar_url = keepsPicture ? was.avatar_url : picture;
-  const avatarId = keepsPicture ? was.avatar_id : null;
   const now: Profile = { display_name, avatar_url, phone_number, data, accepts_everyone, message_limit };
+  const avatarId = changes.avatar_url === undefined ? was.avatar_id : null;
   const isLost = avatarId !== was.avatar_id;
   const changed = FIELDS.filter((name) => now[name] !== was[name] || (name === "avatar_url" && isLost));
-  const setFields = addSetFields(was.set_fields, changes);
   if (changed.length === 0 && setFields === was.set_fields) return;
   const isChange = changed.length > 0;
+  // Nobody else sees the other fields.
   const isSeen = changed.includes("display_name") || changed.includes("avatar_url");
   yield* batch([
     sql`UPDATE users SET display_name = ${display_name}, avatar_url = ${avatar_url}, phone_number = ${phone_number},

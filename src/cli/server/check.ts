@@ -50,7 +50,7 @@ export async function check(io: Io, options: { json?: boolean }): Promise<number
     const schema: Schema = {
       isCounted: await has("storage"),
       hasMessages: await has("message_bodies"),
-      hasAvatars: await has("avatars"),
+      hasProfiles: await has("profile_changes"),
       index: (await has("message_index")) ? readIndex(config) : undefined,
     };
     for await (const finding of findAll(location, db, blobs, watch, corruption, schema)) {
@@ -88,7 +88,7 @@ async function withReader<T>(config: Config, work: (db: Reader) => Promise<T>): 
 interface Schema {
   isCounted: boolean;
   hasMessages: boolean;
-  hasAvatars: boolean;
+  hasProfiles: boolean;
   index: IndexReader | undefined;
 }
 
@@ -111,7 +111,7 @@ async function* findAll(
   for await (const stray of findStrays(db, blobs)) yield strayFinding(location, stray);
   if (schema.isCounted) for await (const miscount of findMiscounts(db)) yield miscountFinding(miscount);
   if (schema.hasMessages)
-    for await (const orphan of findOrphans(db, schema.hasAvatars)) yield orphanFinding(orphan);
+    for await (const orphan of findOrphans(db, schema.hasProfiles)) yield orphanFinding(orphan);
   if (schema.index && corruption.index.length === 0)
     for await (const fault of findIndexFaults(db, schema.index)) yield indexFinding(fault);
 }

@@ -175,12 +175,6 @@ const RULES: readonly Rule[] = [
       AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.id = w.token_id)`,
   },
   {
-    table: "profile_changes",
-    problem: "is of a user who is gone",
-    find: sql`SELECT r.user_id AS row FROM profile_changes r
-      WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = r.user_id)`,
-  },
-  {
     table: "uploads",
     problem: "is of a user who is gone",
     find: sql`SELECT r.id AS row FROM uploads r
@@ -209,8 +203,8 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** The rules about pictures of users, which older schemas do not have. */
-const OF_AVATARS: readonly Rule[] = [
+/** The rules about profiles, whose tables and columns 0.1.0 did not have. */
+const OF_PROFILES: readonly Rule[] = [
   {
     table: "avatars",
     problem: "is not the picture of its user",
@@ -223,10 +217,16 @@ const OF_AVATARS: readonly Rule[] = [
     find: sql`SELECT r.id AS row FROM users r WHERE r.avatar_id IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM avatars a WHERE a.user_id = r.id AND a.id = r.avatar_id)`,
   },
+  {
+    table: "profile_changes",
+    problem: "is of a user who is gone",
+    find: sql`SELECT r.user_id AS row FROM profile_changes r
+      WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = r.user_id)`,
+  },
 ];
 
 /** Yields the rows that break a rule. */
-export async function* findOrphans(db: Reader, hasAvatars = true): AsyncGenerator<Orphan> {
-  for (const { table, problem, isRepairable = false, find } of hasAvatars ? [...RULES, ...OF_AVATARS] : RULES)
+export async function* findOrphans(db: Reader, hasProfiles = true): AsyncGenerator<Orphan> {
+  for (const { table, problem, isRepairable = false, find } of hasProfiles ? [...RULES, ...OF_PROFILES] : RULES)
     for (const { row } of await db.all(find)) yield { table, row, problem, isRepairable };
 }

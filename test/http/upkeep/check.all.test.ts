@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { commandLine, type Ended, tokenOf } from "../../support/command.ts";
 import { flipBit, send } from "../../support/command-writers.ts";
+import { makeOldSqlite } from "../../support/old-databases.ts";
 
 function linesOf(ended: Ended): Record<string, string | number | null>[] {
   return ended.stdout
@@ -27,6 +28,14 @@ test("parley check finds nothing in a healthy folder, with and without a running
   assert.deepEqual(linesOf(json), [
     { kind: "summary", files: 1, bytes: 100_000, findings: 0, tombstones: 0, intents: 0 },
   ]);
+});
+
+test("parley check reads a database of 0.1.0", async (t) => {
+  const command = await commandLine(t);
+  makeOldSqlite(join(command.env.PARLEY_DATA!, "parley.db"), 21, []);
+  const { code, stdout, stderr } = await command.run("check");
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout, "Checked the database and 0 files, 0.0 MiB: 0 findings.\n");
 });
 
 test("parley check names each damaged file, its uploader and the fix, and ends with 1", async (t) => {

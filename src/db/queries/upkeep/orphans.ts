@@ -227,6 +227,8 @@ const OF_PROFILES: readonly Rule[] = [
 
 /** Yields the rows that break a rule. */
 export async function* findOrphans(db: Reader, hasProfiles = true): AsyncGenerator<Orphan> {
-  for (const { table, problem, isRepairable = false, find } of hasProfiles ? [...RULES, ...OF_PROFILES] : RULES)
+  for (const { table, problem, isRepairable = false, find } of hasProfiles
+    ? [...RULES, ...OF_PROFILES]
+    : RULES)
     for (const { row } of await db.all(find)) yield { table, row, problem, isRepairable };
 }

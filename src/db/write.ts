@@ -72,7 +72,10 @@ export interface Declaration<Input> {
   publishesEvents?: true;
   /** Processes drop the verified tokens that they keep in memory. */
   revokesTokens?: true;
-  /** Returns a key, such as a user whose rows are counted, or a conversation. Two writes with the same key conflict, so a node runs them one by one. */
+  /**
+   * Returns a key, such as a user whose rows are counted, or a conversation. Two writes with the same key conflict, so a node runs
+   * them one by one.
+   */
   serializeBy?: (input: Input) => string | undefined;
 }
 

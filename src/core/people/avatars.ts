@@ -51,7 +51,10 @@ function avatarLimits(limits: Limits): Limits {
   return {
     ...limits,
     maxFileBytes: Math.min(maxAvatarBytes, maxFileBytes || maxAvatarBytes),
-    ...{ userQuotaBytes: 0, filesPerDay: 0, allowedTypes: PICTURES, refusedTypes: [] },
+    userQuotaBytes: 0,
+    filesPerDay: 0,
+    allowedTypes: PICTURES,
+    refusedTypes: [],
   };
 }
 

@@ -53,8 +53,9 @@ const addMembers = write(
     }
     const messageId = new MessageIds(input.messageId, joining[0]!.joined.last_id).next();
     const isNew = sql`user_id IN (${list(padded(joining.map(({ id }) => id)))})`;
+    const keys = users.map(({ username_key }) => username_key);
     yield* batch([
-      sql`DELETE FROM invitations WHERE group_id = ${groupId} AND username_key IN (${list(padded(users.map((user) => user.username_key)))})`,
+      sql`DELETE FROM invitations WHERE group_id = ${groupId} AND username_key IN (${list(padded(keys))})`,
       sql`DELETE FROM preparing WHERE conversation_id = ${conversationId} AND ${isNew}`,
       ...(yield* addStatements(admin, joining, messageId, entry)),
     ]);

@@ -15,8 +15,9 @@ function contactOf(ownerId: Statement, usernameKey: Statement): Statement {
 }
 
 /**
- * Creates contacts that need no joining: the owner has not blocked the username, and no user of that name has the owner as a
- * contact, or gets one because that user accepts everyone. Two users who add each other in the same statement are left out, because neither would see the other's row.
+ * Creates contacts that need no joining: the owner has not blocked the username, and the user of that name, if there is one, neither
+ * has the owner as a contact nor accepts everyone. Two users who add each other in the same statement are left out, because neither
+ * would see the other's row.
  */
 const toStatement = (rows: string): Statement<{ n: number }> =>
   sql`WITH input AS (SELECT * FROM json_to_recordset(${rows}) AS rows (${KEY_INPUT}, owner_id TEXT COLLATE "C",
@@ -26,7 +27,8 @@ const toStatement = (rows: string): Statement<{ n: number }> =>
     found AS MATERIALIZED (
       SELECT input.* FROM input CROSS JOIN users u
         LEFT JOIN users them ON them.username_key = input.username_key AND them.id <> u.id
-      WHERE u.id = input.owner_id AND u.username_key <> input.username_key AND ${none(contactOf(sql`input.owner_id`, sql`input.username_key`))}
+      WHERE u.id = input.owner_id AND u.username_key <> input.username_key
+        AND ${none(contactOf(sql`input.owner_id`, sql`input.username_key`))}
         AND ${none(sql`SELECT b.owner_id FROM blocks b
           WHERE b.owner_id = input.owner_id AND b.username_key = input.username_key`)}
         AND (them.id IS NULL OR (them.accepts_everyone = 0 AND ${none(contactOf(sql`them.id`, sql`u.username_key`))}

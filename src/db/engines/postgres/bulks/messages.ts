@@ -17,8 +17,8 @@ import { EMPTY, type Statement, sql } from "../../../sql.ts";
 import { type BulkRow, IS_UNUSED, KEY_INPUT, none, some, toBytea } from "./bulk.ts";
 
 // Bulks handle the usual messages: of senders for whom nobody acts, without mentions, with at most one file, which is stored in the
-// database, and with an id that is later than all in the conversation. Whether a message is a usual one does not depend on who has blocked its sender: otherwise
-// the sender could detect blocks by the time.
+// database, and with an id that is later than all in the conversation. Whether a message is a usual one does not depend on who has
+// blocked its sender: otherwise the sender could detect blocks by the time.
 
 const INPUT = sql`${KEY_INPUT}, id TEXT COLLATE "C", target_id TEXT COLLATE "C", sender_id TEXT COLLATE "C", text TEXT,
   data TEXT, reply_to_id TEXT COLLATE "C", position TEXT COLLATE "C", created_at BIGINT, now BIGINT`;
@@ -61,7 +61,7 @@ function storeMessages(
   return sql`WITH input AS (SELECT * FROM json_to_recordset(${rows}) AS rows (${INPUT}${fileInput})),
     found AS MATERIALIZED (
       SELECT input.*, ${TARGET} AS conversation_id, u.username, u.username_key, u.display_name, u.avatar_url, u.avatar_id,
-        u.kind,        CASE WHEN input.text IS NOT NULL OR input.data IS NOT NULL THEN nextval('message_bodies_id_seq') END AS new_body_id
+        u.kind, CASE WHEN input.text IS NOT NULL OR input.data IS NOT NULL THEN nextval('message_bodies_id_seq') END AS new_body_id
       FROM input CROSS JOIN users u WHERE ${IS_USUAL}),
     new_bodies AS (INSERT INTO message_bodies (id, text, data)
       SELECT new_body_id, text, data FROM found WHERE new_body_id IS NOT NULL),

@@ -298,6 +298,8 @@ export async function hideMessage(
   expected: Expected,
 ): Promise<void> {
   const entry = newEntry(core, caller);
-  await core.db.write("hideMessage", { userId: caller.userId, id, expected, now: entry.at, entry });
+  const input = { userId: caller.userId, id, expected, now: entry.at, entry };
+  const recorded = { action: "message.hidden", objectId: id } as const;
+  await writeActed(core, caller, recorded, "hideMessage", input);
   core.wakeEraser();
 }

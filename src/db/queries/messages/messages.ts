@@ -244,7 +244,7 @@ function* getAnyMessage({ id, expected }: OwnMessageInput): Write<ErasedMessage 
 }
 
 interface HideMessage extends OwnMessageInput {
-  /** The audit entry of the first file, if nobody else sees the message. Before that, of the message if somebody else acts as the user. */
+  /** The audit entry of the first file, if nobody else sees the message. */
   entry: NewEntry;
 }
 
@@ -254,8 +254,7 @@ interface HideMessage extends OwnMessageInput {
  */
 const hideMessage = write(
   { publishesEvents: true, serializeBy: ({ userId }) => userId },
-  function* ({ userId, id, expected, now, ...input }: HideMessage): Write<void> {
-    let { entry } = input;
+  function* ({ userId, id, expected, now, entry }: HideMessage): Write<void> {
     const message = yield* get<ErasedMessage & { version: number; is_seen: number }>(
       sql`SELECT m.id, m.conversation_id, m.body_id, b.text, m.has_reactions, m.version,
           CASE WHEN EXISTS (SELECT 1 FROM members s WHERE s.conversation_id = m.conversation_id
@@ -264,10 +263,6 @@ const hideMessage = write(
     );
     if (!message) throw new ParleyError("message_not_found");
     checkVersion(expected, message.version);
-    if (entry.actedById !== null) {
-      yield* run(recordEntry(entry, "message.hidden", id));
-      entry = { ...entry, id: laterId(entry.id, entry.id) };
-    }
     const files = yield* all(findFiles(message));
     // A file that its uploader does not see does not count in the uploader's storage, even if others see it.
     const own = files.filter((file) => file.uploader_id === userId).flatMap(returnStorage);

@@ -43,7 +43,7 @@ async function writeAndCut(
 test("F2 power cut under load: no acknowledged write is lost, and nothing is left over", {
   skip,
 }, async (t) => {
-  const cycles = scaled(2, 100);
+  const cycles = scaled(3, 100);
   const { disk, subject } = await start(t);
   for (let i = 0; i < cycles; i++) {
     // Every sixth cycle and the last are long enough for several checkpoints and restarts of the log.

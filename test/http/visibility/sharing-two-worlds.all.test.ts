@@ -13,7 +13,7 @@ import { OTHERS, PUBLIC_URL, TWIN_LIMITS, Twin, Twins } from "./sharing-two-worl
 import type { Clock } from "./sharing-world.ts";
 
 /** Steps on each engine. */
-const WANTED = scaled(60, 10_000);
+const WANTED = scaled(100, 10_000);
 const TEST_MS = isLong ? 3_600_000 : 900_000;
 /** Steps per run at most: few enough that links do not expire. */
 const LENGTH = 90;

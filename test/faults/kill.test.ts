@@ -76,17 +76,17 @@ async function doEach(subject: Subject): Promise<boolean> {
   try {
     await writes.upload(chance, TOO_LARGE_FOR_THE_DATABASE);
     await writes.remove("attachments", chance);
-    await eventually(async () => subject.isGone || tombstones.get()!.count === 0);
+    assert.ok(await eventually(async () => subject.isGone || tombstones.get()!.count === 0));
     await writes.changeAvatar(chance, TOO_LARGE_FOR_THE_DATABASE);
     await writes.rename("attachments", chance);
     await writes.uploadInParts(chance);
     await writes.sendMessage(chance, { isPeers: false, minBytes: TOO_LARGE_FOR_THE_DATABASE });
     await writes.edit(chance);
     await writes.remove("messages", chance);
-    await eventually(async () => subject.isGone || tombstones.get()!.count === 0);
+    assert.ok(await eventually(async () => subject.isGone || tombstones.get()!.count === 0));
   } catch (error) {
     if (!isCut(error)) throw error;
-    await eventually(async () => subject.isGone);
+    assert.ok(await eventually(async () => subject.isGone));
   } finally {
     db.close();
   }

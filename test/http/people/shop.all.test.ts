@@ -1,6 +1,5 @@
 // A shop adds chat for a thousand customers, from its back end to a bot.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { type TestContext, test } from "node:test";
 import { Parley } from "../../../client/src/index.ts";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
@@ -54,11 +53,7 @@ async function askBot(ben: Parley): Promise<void> {
     assert.equal(change.message.text, "Hello Ben, we answer soon.");
     return;
   }
-}
-
-async function lineCount(): Promise<number> {
-  const text = await readFile(new URL("shop-back-end.ts", import.meta.url), "utf8");
-  return text.split("\n").filter((line) => line.trim() !== "" && !/^\s*(?:\/\/|\/?\*)/.test(line)).length;
+  assert.fail("the watch ended without an answer");
 }
 
 for (const engine of ENGINES) {
@@ -131,8 +126,5 @@ for (const engine of ENGINES) {
     const tokens = await Array.fromAsync(operator.tokens.list());
     const admin = await operator.me();
     assert.deepEqual(new Set(tokens.map(({ user_id }) => user_id)), new Set([admin.id]));
-    t.diagnostic(
-      `${engine}: ${await lineCount()} lines of code in the back end, ${tokens.length} tokens, none of a user`,
-    );
   });
 }

@@ -6,7 +6,7 @@ export interface TokenClaims {
   name?: string | undefined;
   /** The URL of the picture. */
   picture?: string | undefined;
-  /** What the token may do: all except `admin` by default. */
+  /** What the token may do: all scopes except `admin` and `act_as` by default. */
   scopes?: readonly string[] | undefined;
   /** Seconds, 3600 by default; at most 30 days. */
   expiresIn?: number | undefined;

@@ -142,6 +142,12 @@ export const acting: readonly Mutant[] = [
     tests: ["http/mutual"],
   },
   {
+    name: "a bot that accepts everyone has a limit of contacts",
+    find: "{ maxContacts: 0, showsNumber: false }",
+    replace: "{ maxContacts: input.maxContacts, showsNumber: false }",
+    tests: ["http/mutual"],
+  },
+  {
     name: "every user is added back",
     find: "WHERE u.username_key = ${usernameKey} AND u.accepts_everyone = 1 AND u.id <> ${ownerId}",
     replace: "WHERE u.username_key = ${usernameKey} AND u.id <> ${ownerId}",

@@ -10,6 +10,7 @@ import { ParleyError } from "../../errors.ts";
 import { errorFields, type Log } from "../../util/log.ts";
 import { CHANGED_TAG, matchesStrongly, matchesTag } from "./conditions.ts";
 import { formatDigest } from "./digests.ts";
+import type { HeaderName } from "./headers.ts";
 import { type ByteRange, parseRange } from "./ranges.ts";
 import { sendChunks } from "./send-file.ts";
 import { addVary } from "./vary.ts";
@@ -21,6 +22,34 @@ export const previewWidth = optional(
     "Returns a preview of this many pixels, as WebP. Smaller pictures are not enlarged.",
   ),
 );
+
+const HEADERS: readonly HeaderName[] = [
+  "ETag",
+  "Last-Modified",
+  "Accept-Ranges",
+  "Repr-Digest",
+  "Content-Disposition",
+  "Content-Security-Policy",
+  "Cross-Origin-Resource-Policy",
+];
+
+/** Describes the answers of `serve`. `added`: further headers of the operation. */
+export function servedFile(mediaType: string, added: readonly HeaderName[] = []) {
+  const content = { [mediaType]: { type: "string", format: "binary" } };
+  const headers = [...HEADERS, ...added];
+  return {
+    status: 200,
+    content,
+    headers,
+    others: {
+      206: { description: "A range of the bytes.", content, headers: [...headers, "Content-Range"] },
+      304: { description: "The client has this version.", headers },
+    },
+  } as const;
+}
+
+/** The errors of `serve`. */
+export const SERVE_ERRORS = ["preview_not_found", "precondition_failed", "range_not_satisfiable"] as const;
 
 interface ServeOptions {
   /** For how many seconds a private cache may keep the answer. "forever": any cache may, because the bytes never change. */

@@ -5,9 +5,8 @@ import { anyText, describedField, flag, optional, type Shape } from "../../../co
 import { knownForm } from "../../../core/resource/known-form.ts";
 import { authenticate, requireScope, tokenOf } from "../../protocol/authentication.ts";
 import { clientAddress } from "../../protocol/client-address.ts";
-import type { HeaderName } from "../../protocol/headers.ts";
 import { type Call, type Operation, operation } from "../../protocol/operation.ts";
-import { previewWidth, sendRest, serve } from "../../protocol/serve-file.ts";
+import { previewWidth, SERVE_ERRORS, sendRest, serve, servedFile } from "../../protocol/serve-file.ts";
 import { linkFields, refusedLink } from "../../protocol/signed-links.ts";
 
 const query = {
@@ -17,17 +16,7 @@ const query = {
   width: previewWidth,
 };
 
-const bytes = { "*/*": { type: "string", format: "binary" } };
-const FILE_HEADERS: readonly HeaderName[] = [
-  "ETag",
-  "Last-Modified",
-  "Accept-Ranges",
-  "Repr-Digest",
-  "Content-Disposition",
-  "Content-Security-Policy",
-  "Cross-Origin-Resource-Policy",
-  "Parley-Unscanned",
-];
+const served = servedFile("*/*", ["Parley-Unscanned"]);
 
 export const fileOperation: Operation = operation({
   name: "downloadFile",
@@ -39,30 +28,17 @@ export const fileOperation: Operation = operation({
   summary: "Download a file by signed link or by token",
   query,
   answer: {
-    status: 200,
-    content: bytes,
-    headers: FILE_HEADERS,
+    ...served,
     others: {
-      206: {
-        description: "A range of the bytes.",
-        content: bytes,
-        headers: [...FILE_HEADERS, "Content-Range"],
-      },
+      ...served.others,
       302: {
         description: "The bytes are at another address, valid for a few minutes.",
         headers: ["Location", "Parley-Unscanned"],
       },
-      304: { description: "The client has this version.", headers: FILE_HEADERS },
       308: { description: "The file has a new name.", headers: ["Location"] },
     },
   },
-  errors: [
-    "invalid_signature",
-    "attachment_not_found",
-    "preview_not_found",
-    "precondition_failed",
-    "range_not_satisfiable",
-  ],
+  errors: ["invalid_signature", "attachment_not_found", ...SERVE_ERRORS],
   async handle(call) {
     const { core, request, reply } = call;
     const { row, maxAge, byLink } = await permitted(call);

@@ -6,9 +6,8 @@ import { knownForm } from "../../../core/resource/known-form.ts";
 import { readBack } from "../../../core/resource/resource.ts";
 import { expectedVersions } from "../../protocol/conditions.ts";
 import { receiveForm } from "../../protocol/forms.ts";
-import type { HeaderName } from "../../protocol/headers.ts";
 import { type Call, type Operation, operation } from "../../protocol/operation.ts";
-import { previewWidth, sendRest, serve } from "../../protocol/serve-file.ts";
+import { previewWidth, SERVE_ERRORS, sendRest, serve, servedFile } from "../../protocol/serve-file.ts";
 
 const OF_ME = "/v1/me/avatar";
 const OF_USER = "/v1/users/:id/avatar";
@@ -87,17 +86,6 @@ function receiveAvatar({ core, caller, request }: Call<Shape, Shape>, userId: st
   );
 }
 
-const bytes = { "image/*": { type: "string", format: "binary" } };
-const HEADERS: readonly HeaderName[] = [
-  "ETag",
-  "Last-Modified",
-  "Accept-Ranges",
-  "Repr-Digest",
-  "Content-Disposition",
-  "Content-Security-Policy",
-  "Cross-Origin-Resource-Policy",
-];
-
 export const avatarOperation: Operation = operation({
   name: "downloadAvatar",
   method: "GET",
@@ -107,16 +95,8 @@ export const avatarOperation: Operation = operation({
   access: "link",
   summary: "Download the picture of a user",
   query: { width: previewWidth },
-  answer: {
-    status: 200,
-    content: bytes,
-    headers: HEADERS,
-    others: {
-      206: { description: "A range of the bytes.", content: bytes, headers: [...HEADERS, "Content-Range"] },
-      304: { description: "The client has this picture.", headers: HEADERS },
-    },
-  },
-  errors: ["avatar_not_found", "preview_not_found", "precondition_failed", "range_not_satisfiable"],
+  answer: servedFile("image/*"),
+  errors: ["avatar_not_found", ...SERVE_ERRORS],
   async handle(call) {
     const { core, innerId, query, request, reply } = call;
     const userId = knownForm((request.params as { id: string }).id, "usr", "avatar_not_found");

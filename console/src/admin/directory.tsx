@@ -5,6 +5,7 @@ import type { Parley, User } from "../../../client/src/index.ts";
 import { isGone } from "../failures.ts";
 import { oncePerFrame } from "../ui/frames.ts";
 import { useWatched } from "../ui/use-redraw.ts";
+import { Watched } from "../ui/watched.ts";
 import { toUserPlace } from "./places.ts";
 
 /** Null for an erased user. */
@@ -14,24 +15,17 @@ type Known = User | null;
 const MAX_READING = 4;
 
 /** Reads each user once and caches them while the administration is open. */
-export class UserDirectory {
+export class UserDirectory extends Watched {
   #parley: Parley;
   #known = new Map<string, Known>();
   #reading = new Map<string, Promise<Known>>();
   /** Requests waiting for one of `MAX_READING` to end. */
   #waiting: (() => void)[] = [];
-  #watchers = new Set<() => void>();
-  #notify = oncePerFrame(() => {
-    for (const watcher of this.#watchers) watcher();
-  });
+  #notifySoon = oncePerFrame(() => this.notify());
 
   constructor(parley: Parley) {
+    super();
     this.#parley = parley;
-  }
-
-  watch(watcher: () => void): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
   }
 
   /** Returns the user if known, null if erased; otherwise starts a request and returns undefined. */
@@ -61,12 +55,12 @@ export class UserDirectory {
 
   add(user: User): void {
     this.#known.set(user.id, user);
-    this.#notify();
+    this.#notifySoon();
   }
 
   erase(id: string): void {
     this.#known.set(id, null);
-    this.#notify();
+    this.#notifySoon();
   }
 
   async #read(id: string): Promise<Known> {

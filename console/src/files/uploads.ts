@@ -4,6 +4,7 @@ import { explain, explainSize, isCode, isGone, isPassing, isRefused } from "../f
 import type { ChangeFeed } from "../session/live.ts";
 import { counted } from "../ui/format.ts";
 import { oncePerFrame } from "../ui/frames.ts";
+import { Watched } from "../ui/watched.ts";
 import { Meter } from "./meter.ts";
 
 const AT_ONCE = 3;
@@ -44,7 +45,7 @@ interface Hooks {
   refused: (error: unknown) => void;
 }
 
-export class Uploads {
+export class Uploads extends Watched {
   /** The latest result, for screen readers. */
   news = "";
   /** Whether the last attempt found no server. Uploads then pause. */
@@ -53,7 +54,6 @@ export class Uploads {
   #all: readonly Upload[] = [];
   #next = 1;
   #controllers = new Map<number, AbortController>();
-  #watchers = new Set<() => void>();
   /** Bytes of uploads that finished since uploads were last idle. */
   #finished = 0;
   #meter = new Meter();
@@ -66,6 +66,7 @@ export class Uploads {
   #hooks: Hooks;
 
   constructor(parley: Parley, events: ChangeFeed, hooks: Hooks) {
+    super();
     this.#parley = parley;
     this.#events = events;
     this.#hooks = hooks;
@@ -97,11 +98,6 @@ export class Uploads {
   /** Whether a new file comes from one of these uploads, as far as the server has answered. */
   isOwn(attachmentId: string): boolean {
     return this.#all.some((each) => each.attachmentId === attachmentId);
-  }
-
-  watch(watcher: () => void): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
   }
 
   add(files: readonly File[], conversationId: string, conversationName: string): void {
@@ -149,7 +145,7 @@ export class Uploads {
   clear(): void {
     for (const each of this.#all) if (!isRunning(each)) void this.#discard(each.uploadId);
     this.#all = this.#all.filter(isRunning);
-    this.#notify();
+    this.#notifySoon();
   }
 
   /** Aborts all uploads. Resolves when they are deleted from the server, or when the server does not answer. */
@@ -163,7 +159,7 @@ export class Uploads {
 
   #change(id: number, change: Partial<Upload>): void {
     this.#all = this.#all.map((each) => (each.id === id ? { ...each, ...change } : each));
-    this.#notify();
+    this.#notifySoon();
   }
 
   #end(id: number, change: Partial<Upload>, outcome: string): void {
@@ -187,12 +183,10 @@ export class Uploads {
         return { ...each, state: "waiting", sent, speed: 0, error: "" };
       }),
     ];
-    this.#notify();
+    this.#notifySoon();
   }
 
-  #notify = oncePerFrame(() => {
-    for (const watcher of this.#watchers) watcher();
-  });
+  #notifySoon = oncePerFrame(() => this.notify());
 
   /** Retries at once, even after a recent failure to reach the server. */
   #goOn(): void {
@@ -201,7 +195,7 @@ export class Uploads {
   }
 
   #startNext(): void {
-    this.#notify();
+    this.#notifySoon();
     if (this.#isPausing) return;
     for (const upload of this.#all) {
       if (this.#controllers.size >= AT_ONCE) return;

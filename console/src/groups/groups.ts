@@ -3,6 +3,7 @@
 import { type Group, type Parley, ParleyApiError } from "../../../client/src/index.ts";
 import { explain, isGone, isPassing } from "../failures.ts";
 import type { Change } from "../session/live.ts";
+import { Watched } from "../ui/watched.ts";
 
 /** Changes within this time share one request. */
 const GATHER_MS = 100;
@@ -16,23 +17,18 @@ interface State {
   failure: string;
 }
 
-export class Groups {
+export class Groups extends Watched {
   state: State = { all: [], isLoaded: false, failure: "" };
   #due = new Set<string>();
   #isStale = false;
   #isBusy = false;
-  #watchers = new Set<() => void>();
   #parley: Parley;
   #failed: (error: unknown) => void;
 
   constructor(parley: Parley, failed: (error: unknown) => void) {
+    super();
     this.#parley = parley;
     this.#failed = failed;
-  }
-
-  watch(watcher: () => void): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
   }
 
   /** Reads all groups. */
@@ -113,6 +109,6 @@ export class Groups {
 
   #set(change: Partial<State>): void {
     this.state = { ...this.state, ...change };
-    for (const watcher of this.#watchers) watcher();
+    this.notify();
   }
 }

@@ -2,6 +2,7 @@
 // token.
 import type { Message } from "../../../client/src/index.ts";
 import { tabStore } from "../session/storage.ts";
+import { Watched } from "../ui/watched.ts";
 
 export interface Draft {
   text: string;
@@ -13,12 +14,12 @@ const PREFIX = "parley-draft ";
 /** Longer texts cannot be sent, and browsers store only a few megabytes. */
 const MAX_KEPT = 100_000;
 
-export class Drafts {
+export class Drafts extends Watched {
   #drafts = new Map<string, Draft>();
-  #watchers = new Set<() => void>();
   #prefix: string;
 
   constructor(userId: string) {
+    super();
     this.#prefix = `${PREFIX}${userId} `;
     forgetDrafts(this.#prefix);
   }
@@ -41,7 +42,7 @@ export class Drafts {
     tabStore.remove(key);
     // If the storage of the tab is full, this draft lasts as long as the page.
     if (draft.text !== "" && draft.text.length <= MAX_KEPT) tabStore.set(key, draft.text);
-    for (const watcher of this.#watchers) watcher();
+    this.notify();
   }
 
   /** Restores unsent texts, before text written since. */
@@ -54,11 +55,6 @@ export class Drafts {
 
   clear(conversationId: string): void {
     this.change(conversationId, { text: "", files: [], replyTo: undefined });
-  }
-
-  watch(watcher: () => void): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
   }
 }
 

@@ -1,17 +1,17 @@
 // Remembers a message chosen elsewhere, until its conversation is open and shows it.
 import type { Message } from "../../../client/src/index.ts";
 import { openPlace } from "../place.ts";
+import { Watched } from "../ui/watched.ts";
 
 type JumpTarget = Pick<Message, "id" | "conversation_id">;
 
-export class Jumps {
+export class Jumps extends Watched {
   #wanted: JumpTarget | undefined;
-  #watchers = new Set<() => void>();
 
   /** Opens the conversation at `place` and scrolls to the message. */
   to(message: JumpTarget, place: string): void {
     this.#wanted = message;
-    for (const watcher of this.#watchers) watcher();
+    this.notify();
     openPlace(place);
   }
 
@@ -30,8 +30,4 @@ export class Jumps {
   }
 
   /** Calls `watcher` after each choice. Returns a function that stops watching. */
-  watch(watcher: () => void): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
-  }
 }

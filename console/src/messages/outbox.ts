@@ -4,6 +4,7 @@ import { type Message, type Parley, randomKey } from "../../../client/src/index.
 import { explain, isCode, isPassing, isRefused } from "../failures.ts";
 import type { ChangeFeed } from "../session/live.ts";
 import { oncePerFrame } from "../ui/frames.ts";
+import { Watched } from "../ui/watched.ts";
 import type { Draft } from "./drafts.ts";
 
 /** The maximum number of files in one message. */
@@ -34,19 +35,19 @@ interface Hooks {
   undeliverable: (message: Outgoing) => void;
 }
 
-export class Outbox {
+export class Outbox extends Watched {
   #all: readonly Outgoing[] = [];
   #next = 1;
   /** The conversations that are sending now. */
   #busy = new Set<string>();
   #controllers = new Map<string, AbortController>();
   #isStopped = false;
-  #watchers = new Set<() => void>();
   #parley: Parley;
   #events: ChangeFeed;
   #hooks: Hooks;
 
   constructor(parley: Parley, events: ChangeFeed, hooks: Hooks) {
+    super();
     this.#parley = parley;
     this.#events = events;
     this.#hooks = hooks;
@@ -55,11 +56,6 @@ export class Outbox {
   /** All unsent messages, also failed ones. */
   get all(): readonly Outgoing[] {
     return this.#all;
-  }
-
-  watch(watcher: () => void): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
   }
 
   /** Queues a message. Splits it if it has more files than a message may have. */
@@ -114,16 +110,14 @@ export class Outbox {
 
   #set(all: readonly Outgoing[]): void {
     this.#all = all;
-    this.#notify();
+    this.#notifySoon();
   }
 
   #change(id: string, change: Partial<Outgoing>): void {
     this.#set(this.#all.map((each) => (each.id === id ? { ...each, ...change } : each)));
   }
 
-  #notify = oncePerFrame(() => {
-    for (const watcher of this.#watchers) watcher();
-  });
+  #notifySoon = oncePerFrame(() => this.notify());
 
   /** Sends waiting messages now, even after a recent failure to reach the server. */
   #goOn(conversationId: string): void {

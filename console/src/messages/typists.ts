@@ -2,6 +2,7 @@
 import type { Parley, TypingEvent } from "../../../client/src/index.ts";
 import { type KnownPeople, toUser } from "../people/known-people.ts";
 import type { Change } from "../session/live.ts";
+import { Watched } from "../ui/watched.ts";
 import type { Conversations } from "./conversations.ts";
 
 /** Counted from receipt: `expires_at` is by the server's clock, which may differ. */
@@ -13,7 +14,7 @@ const LATE_MS = 1000;
 
 type Timer = ReturnType<typeof setTimeout>;
 
-export class Typists {
+export class Typists extends Watched {
   #parley: Parley;
   #meId: string;
   #conversations: Conversations;
@@ -26,9 +27,9 @@ export class Typists {
   #announced = new Map<string, number>();
   /** When the last message arrived, by conversation and sender. */
   #spoken = new Map<string, number>();
-  #watchers = new Set<() => void>();
 
   constructor(parley: Parley, meId: string, conversations: Conversations, people: KnownPeople) {
+    super();
     this.#parley = parley;
     this.#meId = meId;
     this.#conversations = conversations;
@@ -65,11 +66,6 @@ export class Typists {
     return `${names.join(" and ")} ${names.length === 1 ? "is" : "are"} typing…`;
   }
 
-  watch(watcher: () => void): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
-  }
-
   stop(): void {
     for (const users of this.#typing.values()) for (const timer of users.values()) clearTimeout(timer);
     this.#typing.clear();
@@ -87,13 +83,13 @@ export class Typists {
     );
     const group = this.#conversations.find(conversation_id)?.group_id;
     if (group && this.#toName(user_id) === undefined) void this.#readNames(group, user_id);
-    this.#redraw();
+    this.notify();
   }
 
   #remove(conversationId: string, userId: string): void {
     const users = this.#typing.get(conversationId);
     clearTimeout(users?.get(userId));
-    if (users?.delete(userId)) this.#redraw();
+    if (users?.delete(userId)) this.notify();
   }
 
   /** Returns the name of a member; undefined until it is known. */
@@ -112,10 +108,6 @@ export class Typists {
     } catch {
       // The next announcement retries.
     }
-    this.#redraw();
-  }
-
-  #redraw(): void {
-    for (const watcher of this.#watchers) watcher();
+    this.notify();
   }
 }

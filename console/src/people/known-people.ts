@@ -3,6 +3,7 @@ import type { Contact, Conversation, Message, Parley } from "../../../client/src
 import { isCode, isPassing } from "../failures.ts";
 import type { Change, ChangeFeed } from "../session/live.ts";
 import { oncePerFrame } from "../ui/frames.ts";
+import { Watched } from "../ui/watched.ts";
 
 export type User = NonNullable<Message["sender"]>;
 
@@ -63,7 +64,7 @@ function toPicture(avatarUrl: string | null): string | undefined {
 }
 
 /** Knows all contacts, and the users whom the console has shown. */
-export class KnownPeople {
+export class KnownPeople extends Watched {
   /** Changes whenever somebody may be shown differently. */
   version = 0;
   /** By the key of the username. */
@@ -76,23 +77,18 @@ export class KnownPeople {
   #isLoaded = false;
   #isStale = false;
   #isBusy = false;
-  #watchers = new Set<() => void>();
   #parley: Parley;
   #ownKey: string;
   #events: ChangeFeed;
   #failed: (error: unknown) => void;
 
   constructor(parley: Parley, me: User, events: ChangeFeed, failed: (error: unknown) => void) {
+    super();
     this.#parley = parley;
     this.#ownKey = toKey(me.username);
     this.#events = events;
     this.#failed = failed;
     this.learn([me]);
-  }
-
-  watch(watcher: () => void): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
   }
 
   /** Reads all contacts. */
@@ -227,7 +223,7 @@ export class KnownPeople {
 
   #redraw = oncePerFrame(() => {
     this.version++;
-    for (const watcher of this.#watchers) watcher();
+    this.notify();
   });
 }
 

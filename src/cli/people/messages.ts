@@ -104,7 +104,7 @@ export function systemText({ type, sender, data }: Message): string | undefined 
   const users = data?.users as Message["sender"][] | undefined;
   switch (type) {
     case "joined":
-      return users ? `${who} added ${users.map(toName).join(", ")}` : `${who} joined`;
+      return users ? `${who} added ${users.map(toName).join(", ") || "(deleted users)"}` : `${who} joined`;
     case "left":
       return `${who} ${type}`;
     case "removed":

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { AuditEntry, Delivery, Webhook } from "../../client/src/index.ts";
 import { diagnose, toHookState } from "../../console/src/admin/advice.ts";
 import { toCell } from "../../console/src/admin/audit-csv.ts";
-import { toSentence, toText } from "../../console/src/admin/audit-words.ts";
+import { ACTIONS as FILTERS, toSentence, toText } from "../../console/src/admin/audit-words.ts";
 import { mergeDeliveries, readSince, toOldestOpen } from "../../console/src/admin/delivery-list.ts";
 import {
   parseMetrics,
@@ -15,6 +15,7 @@ import {
 } from "../../console/src/admin/metrics.ts";
 import { toAllowedPlace } from "../../console/src/admin/places.ts";
 import { formatUptime } from "../../console/src/admin/words.ts";
+import { ACTIONS } from "../../src/db/queries/record/audit-trail.ts";
 
 const TEXT = `# HELP parley_http_requests_total Requests answered.
 # TYPE parley_http_requests_total counter
@@ -169,6 +170,17 @@ test("audit entries become sentences", () => {
     "Parley disabled the webhook to https://a.example because it kept failing",
   );
   assert.match(say(entry("comet.seen")), /^ann performed an action .*comet\.seen/);
+});
+
+test("every action of the audit trail has a sentence and a filter", () => {
+  const filters = FILTERS.flatMap(({ actions }) => actions.map(([action]) => action));
+  assert.deepEqual(filters.toSorted(), ACTIONS.toSorted());
+  for (const action of ACTIONS)
+    assert.doesNotMatch(
+      toText(toSentence(entry(action)), () => "ann"),
+      /does not know/,
+    );
+  for (const { family, actions } of FILTERS) assert(actions.every(([action]) => action.startsWith(family)));
 });
 
 test("CSV cells are quoted and never run as formulas", () => {

@@ -53,6 +53,10 @@ const SENTENCES: Readonly<Record<string, ToParts>> = {
   "attachment.created": say("uploaded a file"),
   "attachment.renamed": say("renamed a file"),
   "attachment.deleted": say("deleted a file"),
+  "attachment.refused": (_, { filename, found }) => [
+    `uploaded ${quoted(filename)}, which the virus scanner refused: ${found}`,
+  ],
+  "attachment.withdrawn": (_, { found }) => [`withdrew a file in which a later scan found a virus: ${found}`],
   "attachment.downloaded": (_, { address, count }) => [
     `downloaded a file by its link from ${address ?? "an unknown address"}, ${counted(Number(count ?? 1), "time", "times")}`,
   ],
@@ -182,6 +186,8 @@ export const ACTIONS: readonly {
       ["attachment.renamed", "Renamed"],
       ["attachment.downloaded", "Downloaded by link"],
       ["attachment.deleted", "Deleted"],
+      ["attachment.refused", "Refused by the virus scanner"],
+      ["attachment.withdrawn", "Withdrawn after a scan"],
     ],
   },
   {
@@ -195,12 +201,36 @@ export const ACTIONS: readonly {
     ],
   },
   {
+    family: "reaction.",
+    label: "Reactions",
+    actions: [
+      ["reaction.created", "Added as another user"],
+      ["reaction.deleted", "Removed as another user"],
+    ],
+  },
+  {
+    family: "conversation.",
+    label: "Conversations",
+    actions: [
+      ["conversation.read", "Read as another user"],
+      ["conversation.updated", "Settings changed as another user"],
+    ],
+  },
+  {
     family: "contact.",
     label: "Contacts",
     actions: [
       ["contact.created", "Added"],
       ["contact.renamed", "Renamed"],
       ["contact.deleted", "Deleted"],
+    ],
+  },
+  {
+    family: "block.",
+    label: "Blocks",
+    actions: [
+      ["block.created", "Blocked as another user"],
+      ["block.deleted", "Unblocked as another user"],
     ],
   },
   {

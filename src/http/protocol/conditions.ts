@@ -32,17 +32,17 @@ export function sendVersioned(
   else sendJson(reply, json);
 }
 
-/** The version of resources that are created and deleted, but never changed. */
-const ONLY_VERSION = 1;
+/** The version of a new resource, and the only one of a resource that never changes. */
+const FIRST_VERSION = 1;
 
-/** Makes a versioned answer of a resource that never changes. */
-export function unchanging(resource: object): Versioned {
-  return { json: JSON.stringify(resource), version: String(ONLY_VERSION) };
+/** Makes a versioned answer of a resource in its first version: it is new, or never changes. */
+export function inFirstVersion(resource: object): Versioned {
+  return { json: JSON.stringify(resource), version: String(FIRST_VERSION) };
 }
 
-/** Throws `precondition_failed` for a write whose `If-Match` has another version than `ONLY_VERSION`. */
+/** Throws `precondition_failed` if the `If-Match` of a write to a resource that never changes has another version than the only one. */
 export function expectOnlyVersion(request: FastifyRequest): void {
-  checkVersion(expectedVersions(request), ONLY_VERSION);
+  checkVersion(expectedVersions(request), FIRST_VERSION);
 }
 
 const ROW_VERSION = /^"([0-9]{1,15})(?:-[0-9]+)?"$/;

@@ -11,7 +11,7 @@ import {
 import { displayName, optional, reference } from "../../../core/resource/fields.ts";
 import { knownForm } from "../../../core/resource/known-form.ts";
 import { pageFields } from "../../../core/resource/page.ts";
-import { expectOnlyVersion, markReplay, unchanging } from "../../protocol/conditions.ts";
+import { expectOnlyVersion, inFirstVersion, markReplay } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
 
@@ -65,7 +65,7 @@ export const tokenOperations: readonly Operation[] = [
     summary: "Retrieve a token, without its secret",
     answer: { status: 200, resource: tokenResource, versioned: true },
     errors: ["token_not_found", "precondition_failed"],
-    handle: async ({ core, id }) => unchanging(await getToken(core, id)),
+    handle: async ({ core, id }) => inFirstVersion(await getToken(core, id)),
   }),
   operation({
     name: "deleteToken",

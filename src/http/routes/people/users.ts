@@ -11,7 +11,7 @@ import {
   userWithUnreadResource,
 } from "../../../core/people/users.ts";
 import { pageFields } from "../../../core/resource/page.ts";
-import { expectedVersions, markReplay, unchanging } from "../../protocol/conditions.ts";
+import { expectedVersions, inFirstVersion, markReplay } from "../../protocol/conditions.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
 
@@ -41,7 +41,7 @@ export const userOperations: readonly Operation[] = [
     async handle({ core, caller, body, key, reply }) {
       const { replayed, ...user } = await createUser(core, caller, body, key);
       if (replayed) markReplay(reply);
-      return unchanging(user);
+      return inFirstVersion(user);
     },
   }),
   operation({

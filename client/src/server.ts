@@ -19,7 +19,7 @@ export interface TokenClaims {
 const DEFAULT_LIFE_SECONDS = 3600;
 
 /**
- * Creates a token of HS256 with a secret of `PARLEY_JWT_SECRET`. For back ends only: who has the secret can sign in as every user.
+ * Creates a token of HS256 with a secret of `PARLEY_JWT_SECRET`. For back ends only: anyone who has the secret can sign in as any user.
  */
 export async function createToken(secret: string, claims: TokenClaims): Promise<string> {
   const { sub, name, picture, scopes, expiresIn = DEFAULT_LIFE_SECONDS, issuer: iss, audience: aud } = claims;

@@ -50,7 +50,7 @@ async function printLink(
     const response = await fetch(`${url}/sign-in-link`, { method: "POST", headers, signal: io.stop });
     if (response.status !== 201) {
       throw new OperatorError(
-        `${url} does not make sign-in links. It may run an older Parley, or a proxy may block the path /sign-in-link.`,
+        `${url} answered ${response.status} instead of creating a sign-in link. It may be busy or run an older Parley, or a proxy may block the path /sign-in-link.`,
       );
     }
     const { code, expires_in } = (await response.json()) as { code: string; expires_in: number };

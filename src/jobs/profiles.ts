@@ -9,7 +9,7 @@ const READERS = 500;
 
 /** Informs the readers of a user's profile of its changes. */
 export function startProfiles(core: Core, onError: (error: unknown) => void): Job {
-  /** The user of the last slice: the next is that of another user, so that one with many readers delays nobody. */
+  /** The user of the last slice. The next slice is another user's, so that a user with many readers delays nobody. */
   let last = "";
 
   async function publish(isStopped: () => boolean): Promise<void> {

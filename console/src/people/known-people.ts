@@ -34,8 +34,12 @@ export interface Person extends Face {
 }
 
 const ERASED: Person = {
-  ...{ name: "Deleted user", seed: "Deleted user", picture: undefined },
-  ...{ username: undefined, isBot: false, contact: undefined },
+  name: "Deleted user",
+  seed: "Deleted user",
+  picture: undefined,
+  username: undefined,
+  isBot: false,
+  contact: undefined,
 };
 const NO_PROFILE = { display_name: null, avatar_url: null };
 const PAGE = 100;

@@ -38,8 +38,7 @@ export async function findProvider(): Promise<string | null> {
 /** Leaves for the page of the identity provider. Rejects with an error for the user. */
 export async function leaveForProvider(): Promise<void> {
   const key = randomKey() + randomKey();
-  if (!tabStore.set(KEY, key))
-    throw new Error("This browser stores nothing for this page. Allow it, or use a token.");
+  if (!tabStore.set(KEY, key)) throw new Error(NO_STORAGE);
   const response = await ask("sign-in", key);
   location.assign((await response.json()).url);
 }
@@ -47,7 +46,7 @@ export async function leaveForProvider(): Promise<void> {
 async function finish(key: string, fields: Record<string, string>): Promise<KeptAccess> {
   await ask("session", key, new URLSearchParams(fields));
   const access = { session: key };
-  if (!keep(access)) throw new Error("This browser stores nothing for this page. Allow it, or use a token.");
+  if (!keep(access)) throw new Error(NO_STORAGE);
   return access;
 }
 
@@ -64,6 +63,7 @@ async function ask(path: string, key: string, body: URLSearchParams | null = nul
   throw new Error(FAILURES[code] ?? "The server failed. Try again, or ask your administrator.");
 }
 
+const NO_STORAGE = "This browser stores nothing for this page. Allow it, or use a token.";
 const EXPIRED = "This sign-in was refused or has expired. Sign in again.";
 /** By the code of the error. */
 const FAILURES: Readonly<Record<string, string>> = {

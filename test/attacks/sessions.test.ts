@@ -355,22 +355,13 @@ test("without a sign-in that this browser began, an answer of the provider start
   const user = await server.user();
   const cookie = sent(await start(server, user));
   const name = `${cookie.split("=")[0]}-sign-in`;
-  const seal = (key: string, context: string) =>
-    new Seal([key], server.app.core.random).seal('{"state":"s","nonce":"n","verifier":"v"}', context);
+  const seal = (key: string, context: string, text = '{"state":"s","nonce":"n","verifier":"v"}') =>
+    new Seal([key], server.app.core.random).seal(text, context);
   const forged: Headers[] = [
     [[HEADER, KEY]],
-    [
-      [HEADER, KEY],
-      ["cookie", `${name}=x`],
-    ],
-    [
-      [HEADER, KEY],
-      ["cookie", `${name}=${seal(OTHER_KEY, "sign-in")}`],
-    ],
-    [
-      [HEADER, KEY],
-      ["cookie", `${name}=${seal(KEY, "session")}`],
-    ],
+    sessionOf(`${name}=x`),
+    sessionOf(`${name}=${seal(OTHER_KEY, "sign-in")}`),
+    sessionOf(`${name}=${seal(KEY, "session")}`),
     [["cookie", `${name}=${seal(KEY, "sign-in")}`]],
     sessionOf(cookie),
   ];
@@ -379,6 +370,12 @@ test("without a sign-in that this browser began, an answer of the provider start
     assert.equal(codeOf(answer), "invalid_token");
     assert.deepEqual(valuesOf(answer, "set-cookie"), []);
   }
+  // A browser has the key of its own cookie, and can put any text into it.
+  for (const text of ["", "x", "null", "1"]) {
+    const own = sessionOf(`${name}=${seal(KEY, "sign-in", text)}`);
+    assert.equal(codeOf(await begin(server, { answer: "code=c&state=s" }, own)), "invalid_token", text);
+  }
+  assert.equal(codeOf(await begin(server, { answer: "a", code: "c" }, forged[0]!)), "invalid_parameter");
   const without = await startApp(t);
   assert.equal(codeOf(await begin(without, { answer: "code=c&state=s" }, forged[0]!)), "route_not_found");
 });

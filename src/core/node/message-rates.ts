@@ -16,10 +16,10 @@ export class MessageRates {
 
   /** Returns the rate of the users with this limit, in messages per minute. */
   get(limit: number): Rate {
-    const known = this.#rates.get(limit);
-    if (known) return known;
+    const rate = this.#rates.get(limit) ?? new Rate(limit / MINUTE_SECONDS, limit, this.#clock);
+    // Moved to the end: the limit of most users, that of the server, is never the one to forget.
+    this.#rates.delete(limit);
     if (this.#rates.size >= MAX_LIMITS) this.#rates.delete(this.#rates.keys().next().value!);
-    const rate = new Rate(limit / MINUTE_SECONDS, limit, this.#clock);
     this.#rates.set(limit, rate);
     return rate;
   }

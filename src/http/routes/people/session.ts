@@ -84,6 +84,9 @@ async function findToken(
     const token = tokenOf(core, request)!;
     return { token, expiresAt: await tokenExpiry(core, token) };
   }
+  if (answer !== undefined && code !== undefined) {
+    throw new ParleyError("invalid_parameter", "Send either answer or code.", { param: "code" });
+  }
   rates.refuseGuess(request, reply);
   try {
     if (code === undefined) return await redeem(core, request, reply, answer!);
@@ -103,15 +106,25 @@ async function redeem(
   answer: string,
 ): Promise<SessionToken> {
   const openId = requireOpenId(core);
-  const pending = takePending(core, request, reply);
+  const pending = parsePending(takePending(core, request, reply));
   if (pending === undefined) {
     throw new ParleyError(
       "invalid_token",
       "This sign-in began in another browser or too long ago. Sign in again.",
     );
   }
-  const claims = await openId.finish(redirectUri(core), answer, JSON.parse(pending) as PendingSignIn);
+  const claims = await openId.finish(redirectUri(core), answer, pending);
   return signInByOpenId(core, claims);
+}
+
+/** The client has the key of the cookie, and can have put any text into it. */
+function parsePending(text: string | undefined): PendingSignIn | undefined {
+  try {
+    const pending: unknown = JSON.parse(text ?? "null");
+    return typeof pending === "object" && pending !== null ? (pending as PendingSignIn) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The address of the console, which is registered at the provider. */

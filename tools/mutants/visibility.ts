@@ -76,9 +76,8 @@ export const visibility: readonly Mutant[] = [
   },
   {
     name: "a user can delete a message that they do not see for themselves",
-    find: 'JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`, ); if (!message) throw new ParleyError("message_not_found"); checkVersion(expected, message.version); if (entry',
-    replace:
-      'JOIN users u ON u.id = s.user_id WHERE m.id = ${id}`, ); if (!message) throw new ParleyError("message_not_found"); checkVersion(expected, message.version); if (entry',
+    find: "AS is_seen ${SEEN_BY(userId)} JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`",
+    replace: "AS is_seen ${SEEN_BY(userId)} JOIN users u ON u.id = s.user_id WHERE m.id = ${id}`",
     tests: ["acceptance/hiding"],
   },
   {

@@ -131,10 +131,4 @@ export const signIn: readonly Mutant[] = [
     replace: "&& isSet.length > 0",
     tests: ["http/jwt-profiles"],
   },
-  {
-    name: "each token writes its claims, known or new",
-    find: "claims[name] !== row[name] && !isSet",
-    replace: "!isSet",
-    tests: ["http/jwt-profiles"],
-  },
 ];

@@ -370,7 +370,7 @@ test("without a sign-in that this browser began, an answer of the provider start
     assert.equal(codeOf(answer), "invalid_token");
     assert.deepEqual(valuesOf(answer, "set-cookie"), []);
   }
-  // A browser has the key of its own cookie, and can put any text into it.
+  // A browser has the key of its cookie, and can put any text into it.
   for (const text of ["", "x", "null", "1"]) {
     const own = sessionOf(`${name}=${seal(KEY, "sign-in", text)}`);
     assert.equal(codeOf(await begin(server, { answer: "code=c&state=s" }, own)), "invalid_token", text);

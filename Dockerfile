@@ -10,7 +10,7 @@ FROM node:24-slim
 WORKDIR /app
 COPY package.json LICENSE ./
 COPY bin bin
-COPY client/src client/src
+COPY packages/parley-client/src packages/parley-client/src
 COPY runtime/node runtime/
 COPY src src
 COPY console/dist console/dist

@@ -28,7 +28,7 @@ const HEAD =
   "// Made from src/http/openapi/openapi.json by `npm run client-types`. A test holds it to that.\n";
 
 /**
- * Returns the text of `client/src/schema.ts`: the resources, and for each operation the types of its query and body.
+ * Returns the text of `packages/parley-client/src/schema.ts`: the resources, and for each operation the types of its query and body.
  */
 export function clientTypes(document: Document): string {
   const schemas: Schema = {

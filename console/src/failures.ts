@@ -1,5 +1,5 @@
 // How the console handles errors, and their texts for the user.
-import { type ErrorCode, ParleyApiError } from "../../client/src/index.ts";
+import { type ErrorCode, ParleyApiError } from "../../packages/parley-client/src/index.ts";
 import { formatSize } from "./ui/format.ts";
 
 export function isCode(error: unknown, code: ErrorCode): boolean {

@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
-import type { Me, Parley } from "../../client/src/index.ts";
+import type { Me, Parley } from "../../packages/parley-client/src/index.ts";
 import { isAdminAlone } from "./admin/places.ts";
 import { explain, isAborted, isPassing, isRefused } from "./failures.ts";
 import { Uploads } from "./files/uploads.ts";

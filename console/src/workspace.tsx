@@ -1,6 +1,6 @@
 // The screen after the sign-in. The URL (#id) names the open conversation, so that Back works.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Contact } from "../../client/src/index.ts";
+import type { Contact } from "../../packages/parley-client/src/index.ts";
 import { LoadAdministration } from "./admin/load.tsx";
 import { isAdminAlone, isAdminPlace, toAllowedPlace } from "./admin/places.ts";
 import { useDropGuard } from "./files/drop.ts";

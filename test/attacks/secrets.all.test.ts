@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { createToken } from "../../client/src/server.ts";
+import { createToken } from "../../packages/parley-client/src/server.ts";
 import { type CommandLine, commandLine, tokenOf } from "../support/command.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { receiver } from "../support/receiver.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Parley } from "../../client/src/index.ts";
+import { Parley } from "../../packages/parley-client/src/index.ts";
 import { follow } from "./follow.ts";
 import { noTerminal, onTerminal, toScreen } from "./on-terminal.ts";
 import { items, onEachServer, pair, servePair } from "./person.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { etagOf, Parley, type UploadProgress } from "../../client/src/index.ts";
+import { etagOf, Parley, type UploadProgress } from "../../packages/parley-client/src/index.ts";
 import { SCOPES } from "../../src/core/people/tokens.ts";
 import { startOn } from "../support/app.ts";
 import { png, pngHeader } from "../support/picture-bytes.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { Parley } from "../../client/src/index.ts";
-import { createToken } from "../../client/src/server.ts";
+import { Parley } from "../../packages/parley-client/src/index.ts";
+import { createToken } from "../../packages/parley-client/src/server.ts";
 import { readConfig } from "../../src/config/settings.ts";
 import { startOn, testConfig } from "../support/app.ts";
 import { onEngines } from "./engines.ts";

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
-import { type DownloadProgress, Parley } from "../../client/src/index.ts";
+import { type DownloadProgress, Parley } from "../../packages/parley-client/src/index.ts";
 import { startApp, startOn } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { proxy } from "../support/proxy.ts";

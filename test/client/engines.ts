@@ -1,5 +1,5 @@
 import { type TestContext, test } from "node:test";
-import { Parley, type ParleyOptions } from "../../client/src/index.ts";
+import { Parley, type ParleyOptions } from "../../packages/parley-client/src/index.ts";
 import type { Config } from "../../src/config/settings.ts";
 import type { TokenChoice } from "../../src/core/people/tokens.ts";
 import { type TestApp, testConfig } from "../support/app.ts";

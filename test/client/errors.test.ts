@@ -1,7 +1,7 @@
 // Every failure is one kind of error with a code.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Parley } from "../../client/src/index.ts";
+import { Parley } from "../../packages/parley-client/src/index.ts";
 import { startApp } from "../support/app.ts";
 import { freePort } from "../support/command.ts";
 import { proxy, silentServer } from "../support/proxy.ts";

@@ -1,8 +1,8 @@
 // An event stream delivers each event once and in order, whatever happens to its connection.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Parley, type StreamEvent } from "../../client/src/index.ts";
-import { readMessages } from "../../client/src/server-sent-events.ts";
+import { Parley, type StreamEvent } from "../../packages/parley-client/src/index.ts";
+import { readMessages } from "../../packages/parley-client/src/server-sent-events.ts";
 import { startApp, startOn, type TestApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { proxy } from "../support/proxy.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ParleyApiError } from "../../client/src/index.ts";
+import { ParleyApiError } from "../../packages/parley-client/src/index.ts";
 
 /** Returns the error of a call, which must be the client's. */
 export async function failure(call: PromiseLike<unknown>): Promise<ParleyApiError> {

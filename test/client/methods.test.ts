@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { etagOf, type List, type Message, Parley, type UploadProgress } from "../../client/src/index.ts";
+import {
+  etagOf,
+  type List,
+  type Message,
+  Parley,
+  type UploadProgress,
+} from "../../packages/parley-client/src/index.ts";
 import { SCOPES } from "../../src/core/people/tokens.ts";
 import { startApp, startOn } from "../support/app.ts";
 import { type Fate, proxy } from "../support/proxy.ts";

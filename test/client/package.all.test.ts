@@ -11,7 +11,7 @@ import { commandLine, tokenOf } from "../support/command.ts";
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");
-const README = join(ROOT, "client/README.md");
+const README = join(ROOT, "packages/parley-client/README.md");
 const GUIDE = join(ROOT, "docs/guides/add-chat-to-your-app.md");
 
 let project: string;
@@ -20,7 +20,7 @@ let packed: string[];
 before(async () => {
   project = await mkdtemp(join(tmpdir(), "parley-client-"));
   const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", project], {
-    cwd: join(ROOT, "client"),
+    cwd: join(ROOT, "packages/parley-client"),
   });
   const [{ filename, files }] = JSON.parse(stdout.slice(stdout.indexOf("[\n")));
   packed = files.map(({ path }: { path: string }) => path);
@@ -56,7 +56,7 @@ test("the package contains what it needs and nothing else", async () => {
   }
 });
 
-test("every line of client/README.md runs as written and prints what it says", async (t) => {
+test("every line of packages/parley-client/README.md runs as written and prints what it says", async (t) => {
   const PARLEY_JWT_SECRET = "s".repeat(32);
   const command = await commandLine(t, { PARLEY_JWT_SECRET });
   const token = tokenOf(await command.serve());

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Parley } from "../../client/src/index.ts";
+import type { Parley } from "../../packages/parley-client/src/index.ts";
 import { startApp, startOn } from "../support/app.ts";
 import { proxy } from "../support/proxy.ts";
 import { clientOf, onEngines } from "./engines.ts";

@@ -1,7 +1,7 @@
 // Retries of temporary failures repeat the same request, and take effect once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { etagOf, Parley } from "../../client/src/index.ts";
+import { etagOf, Parley } from "../../packages/parley-client/src/index.ts";
 import { startApp, startOn, type TestApp } from "../support/app.ts";
 import { freePort } from "../support/command.ts";
 import { storedFiles } from "../support/files-on-disk.ts";

@@ -4,10 +4,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import { clientTypes } from "../../tools/client-types.ts";
 
-const SCHEMA = new URL("../../client/src/schema.ts", import.meta.url);
+const SCHEMA = new URL("../../packages/parley-client/src/schema.ts", import.meta.url);
 const DOCUMENT = new URL("../../src/http/openapi/openapi.json", import.meta.url);
 
-test("client/src/schema.ts matches the OpenAPI document", async () => {
+test("packages/parley-client/src/schema.ts matches the OpenAPI document", async () => {
   const types = clientTypes(JSON.parse(await readFile(DOCUMENT, "utf8")));
   if (process.env.UPDATE_CLIENT_TYPES) await writeFile(SCHEMA, types);
   assert.equal(await readFile(SCHEMA, "utf8"), types, "Make it anew: npm run client-types");

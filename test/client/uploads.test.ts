@@ -6,7 +6,12 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Parley, UploadOptions, UploadProgress, UploadSource } from "../../client/src/index.ts";
+import type {
+  Parley,
+  UploadOptions,
+  UploadProgress,
+  UploadSource,
+} from "../../packages/parley-client/src/index.ts";
 import { startApp, startOn } from "../support/app.ts";
 import { eventually, storedFiles } from "../support/files-on-disk.ts";
 import { proxy } from "../support/proxy.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
-import { type Message, type MessageChange, Parley } from "../../client/src/index.ts";
+import { type Message, type MessageChange, Parley } from "../../packages/parley-client/src/index.ts";
 import { startApp, startOn, type TestApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { add, person } from "../support/people.ts";

@@ -1,7 +1,6 @@
 // Parts of the administration that need no browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AuditEntry, Delivery, Webhook } from "../../client/src/index.ts";
 import { diagnose, toHookState } from "../../console/src/admin/advice.ts";
 import { toCell } from "../../console/src/admin/audit-csv.ts";
 import { ACTIONS as FILTERS, toSentence, toText } from "../../console/src/admin/audit-words.ts";
@@ -15,6 +14,7 @@ import {
 } from "../../console/src/admin/metrics.ts";
 import { toAllowedPlace } from "../../console/src/admin/places.ts";
 import { formatUptime } from "../../console/src/admin/words.ts";
+import type { AuditEntry, Delivery, Webhook } from "../../packages/parley-client/src/index.ts";
 import { ACTIONS } from "../../src/db/queries/record/audit-trail.ts";
 
 const TEXT = `# HELP parley_http_requests_total Requests answered.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ParleyApiError } from "../../client/src/index.ts";
 import { explain, nameLimit } from "../../console/src/failures.ts";
+import { ParleyApiError } from "../../packages/parley-client/src/index.ts";
 import { catalogue } from "../../src/errors.ts";
 
 test("errors are explained by code and field, never by the server's text", () => {

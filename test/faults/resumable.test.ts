@@ -11,7 +11,7 @@ import { pipeline } from "node:stream/promises";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Upload } from "tus-js-client";
-import { Parley, ParleyApiError } from "../../client/src/index.ts";
+import { Parley, ParleyApiError } from "../../packages/parley-client/src/index.ts";
 import { type CommandLine, commandLine, type Served, tokenOf } from "../support/command.ts";
 import { type Chance, isLong, scaled, seededChance } from "../support/scale.ts";
 import { isSound } from "../support/sound.ts";

@@ -12,7 +12,7 @@ import { type CommandLine, freePort } from "../support/command.ts";
 export const ROOT = new URL("../../", import.meta.url);
 export const OVERVIEW = "docs/api/README.md";
 const MARK = "=== block ===";
-const CLIENT = fileURLToPath(new URL("client/src/index.ts", ROOT));
+const CLIENT = fileURLToPath(new URL("packages/parley-client/src/index.ts", ROOT));
 const execute = promisify(execFile);
 
 export interface Block {

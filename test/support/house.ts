@@ -21,7 +21,7 @@ export type Rule = (modules: Module[]) => string[];
 // the types of config.
 const MAY_IMPORT: Record<string, string> = {
   main: "cli errors util",
-  cli: "config app data-access engines core db db/queries db/engines/sqlite blobs client errors util",
+  cli: "config app data-access engines core db db/queries db/engines/sqlite blobs packages/parley-client errors util",
   config: "errors util",
   app: "config data-access engines http http/protocol jobs core db db/queries db/engines/sqlite blobs previews errors util",
   "data-access": "config engines core db errors util",
@@ -40,8 +40,8 @@ const MAY_IMPORT: Record<string, string> = {
   previews: "errors util",
   errors: "",
   util: "errors",
-  client: "",
-  console: "client",
+  "packages/parley-client": "",
+  console: "packages/parley-client",
 };
 const PACKAGE_ROOMS: [RegExp, string][] = [
   [/^node:sqlite$/, "db/engines/sqlite"],
@@ -51,8 +51,8 @@ const PACKAGE_ROOMS: [RegExp, string][] = [
   [/^@?fastify(\/|$)/, "http http/routes http/protocol"],
 ];
 const SRC = /^src\//;
-const CLIENT = /^client\//;
-const SHIPPED = /^(src|client|console)\//;
+const CLIENT = /^packages\/parley-client\//;
+const SHIPPED = /^(src|packages|console)\//;
 const SRC_BUT_MAIN = /^src\/(?!main\.ts$)/;
 const SRC_BUT_CLOCKS = /^src\/(?!main\.ts$|app\.ts$|cli\/|util\/clock\.ts$)/;
 
@@ -190,7 +190,7 @@ export const packages = rule(SRC, function* ({ path, imports }) {
 
 // The only file of the client that uses Node's modules. Browsers load the others, and the client is published without
 // dependencies.
-const NODE_FILES = "client/src/node-files.ts";
+const NODE_FILES = "packages/parley-client/src/node-files.ts";
 
 export const clientAlone = rule(CLIENT, function* ({ path, imports }) {
   for (const { to, how, at } of imports) {

@@ -11,8 +11,8 @@ const ROOT = join(import.meta.dirname, "../..");
 
 function readSources(): Map<string, string> {
   const tree = new Map<string, string>();
-  for (const folder of ["src", "client/src", "console/src", "tools", "test", "bench"].filter((name) =>
-    existsSync(join(ROOT, name)),
+  for (const folder of ["src", "packages/parley-client/src", "console/src", "tools", "test", "bench"].filter(
+    (name) => existsSync(join(ROOT, name)),
   )) {
     for (const name of readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })) {
       const path = `${folder}/${name.replaceAll(sep, "/")}`;
@@ -87,7 +87,7 @@ test("directions: imports upwards, sideways and outwards", () => {
     ["src/db/engines/sqlite/a.ts", "../postgres/b.ts"],
     ["src/core/events/a.ts", "../../db/engines/sqlite/b.ts"],
     ["src/core/a.ts", "../../bench/a.ts"],
-    ["src/core/a.ts", "../../client/src/index.ts"],
+    ["src/core/a.ts", "../../packages/parley-client/src/index.ts"],
     ["src/http/protocol/a.ts", "../routes/b.ts"],
     ["src/http/routes/a.ts", "../openapi/b.ts"],
     ["src/http/a.ts", "../jobs/a.ts"],
@@ -97,7 +97,7 @@ test("directions: imports upwards, sideways and outwards", () => {
     ["src/cli/a.ts", "../http/a.ts"],
     ["src/app.ts", "./cli/a.ts"],
     ["src/app.ts", "../test/a.ts"],
-    ["client/src/a.ts", "../../src/util/a.ts"],
+    ["packages/parley-client/src/a.ts", "../../src/util/a.ts"],
     ["console/src/a.tsx", "../../src/core/a.ts"],
     ["console/src/a.ts", "../../test/a.ts"],
   ])
@@ -107,7 +107,7 @@ test("directions: imports upwards, sideways and outwards", () => {
 
 test("directions: the console imports the client, and its texts import nothing", () => {
   const jsx = 'export function A() {\n  return <p>import x from "../../src/app.ts"</p>;\n}';
-  const calls = `import { P } from "../../client/src/index.ts"; import "preact";\n${jsx}`;
+  const calls = `import { P } from "../../packages/parley-client/src/index.ts"; import "preact";\n${jsx}`;
   sees(house.directions, "console/src/a.tsx", calls);
 });
 
@@ -212,12 +212,13 @@ holds("the client stands alone", house.clientAlone);
 
 test("clientAlone: no packages, no server code, and Node modules only on demand", () => {
   fires(house.clientAlone, {
-    "client/src/upload.ts": 'import { a } from "./form.ts"; const { f } = await import("./node-files.ts");',
-    "client/src/node-files.ts": 'import { stat } from "node:fs/promises";',
-    "src/cli/a.ts": 'import { Parley } from "../../client/src/index.ts";',
+    "packages/parley-client/src/upload.ts":
+      'import { a } from "./form.ts"; const { f } = await import("./node-files.ts");',
+    "packages/parley-client/src/node-files.ts": 'import { stat } from "node:fs/promises";',
+    "src/cli/a.ts": 'import { Parley } from "../../packages/parley-client/src/index.ts";',
   });
   for (const spec of ["node:fs/promises", "mime", "../../src/util/a.ts", "./node-files.ts"])
-    sees(house.clientAlone, "client/src/upload.ts", `import { a } from "${spec}";`, 1);
+    sees(house.clientAlone, "packages/parley-client/src/upload.ts", `import { a } from "${spec}";`, 1);
 });
 
 holds("the acceptance suite loads nothing of src", house.blackBox);

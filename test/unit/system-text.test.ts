@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Message } from "../../client/src/index.ts";
+import type { Message } from "../../packages/parley-client/src/index.ts";
 import { systemText } from "../../src/cli/people/messages.ts";
 
 test("the commands say who was added to a group, even if all of them were deleted", () => {

@@ -19,16 +19,16 @@ const STRINGS = [
   "src/http/**/*.ts",
   "tools/*.ts",
   "bench/*.ts",
-  "client/src/*.ts",
+  "packages/parley-client/src/*.ts",
 ];
 /** Modules whose comments are checked. */
-const COMMENTS = ["{src,test,tools,bench,client/src,console/src}/**/*.{ts,tsx}"];
+const COMMENTS = ["{src,test,tools,bench,packages/parley-client/src,console/src}/**/*.{ts,tsx}"];
 /** Modules whose names of tests are checked. */
 const TESTS = ["test/**/*.ts"];
 /** Functions whose first argument is the name of a test. */
 const NAMING = /^(?:test|describe|contract|race)$|^(?:test|on)[A-Z]/;
 /** Made from strings of the server. */
-const GENERATED = "client/src/schema.ts";
+const GENERATED = "packages/parley-client/src/schema.ts";
 const PAGES = ["**/*.md"];
 /** Pages that are not checked: one shows the phrases, one has entries of released versions. */
 const OTHER_PAGES = ["docs/style.md", "CHANGELOG.md"];

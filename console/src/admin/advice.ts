@@ -1,5 +1,5 @@
 // Explains why a webhook fails and how to fix it, from the last answer of its receiver.
-import type { Delivery, Webhook } from "../../../client/src/index.ts";
+import type { Delivery, Webhook } from "../../../packages/parley-client/src/index.ts";
 import type { Tone } from "./parts.tsx";
 
 /** The last answer of a receiver, in words. */

@@ -1,5 +1,5 @@
 // Audit entries as the lines of a CSV file (RFC 4180).
-import type { AuditEntry } from "../../../client/src/index.ts";
+import type { AuditEntry } from "../../../packages/parley-client/src/index.ts";
 import { toSentence, toText } from "./audit-words.ts";
 import type { UserDirectory } from "./directory.tsx";
 

@@ -1,6 +1,6 @@
 // Exports the entries that match the filters of the audit trail to a file.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { AuditEntry } from "../../../client/src/index.ts";
+import type { AuditEntry } from "../../../packages/parley-client/src/index.ts";
 import { explain } from "../failures.ts";
 import { useSession } from "../session/session.ts";
 import { Choice } from "../ui/choice.tsx";

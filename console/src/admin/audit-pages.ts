@@ -1,4 +1,4 @@
-import type { AuditEntry, AuditQuery } from "../../../client/src/index.ts";
+import type { AuditEntry, AuditQuery } from "../../../packages/parley-client/src/index.ts";
 import { useSession } from "../session/session.ts";
 import { type Pages, readFound, usePages } from "../ui/use-pages.ts";
 

@@ -1,5 +1,5 @@
 // The table of audit entries, each a sentence.
-import type { AuditEntry } from "../../../client/src/index.ts";
+import type { AuditEntry } from "../../../packages/parley-client/src/index.ts";
 import type { Pages } from "../ui/use-pages.ts";
 import { type Phrase, toSentence } from "./audit-words.ts";
 import { UserLink } from "./directory.tsx";

@@ -1,5 +1,5 @@
 // Audit entries in plain words.
-import type { AuditEntry } from "../../../client/src/index.ts";
+import type { AuditEntry } from "../../../packages/parley-client/src/index.ts";
 import { counted } from "../ui/format.ts";
 
 /** A part of a sentence: words, or a link. */

@@ -1,6 +1,6 @@
 // Creates a token and shows it once.
 import { useState } from "preact/hooks";
-import type { NewToken, Token } from "../../../client/src/index.ts";
+import type { NewToken, Token } from "../../../packages/parley-client/src/index.ts";
 import { explain, LABELS, nameLimit } from "../failures.ts";
 import { useSession } from "../session/session.ts";
 import { Choice } from "../ui/choice.tsx";

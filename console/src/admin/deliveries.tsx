@@ -1,6 +1,6 @@
 // The deliveries of a webhook. Polls the states while some are pending.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Delivery, Webhook } from "../../../client/src/index.ts";
+import type { Delivery, Webhook } from "../../../packages/parley-client/src/index.ts";
 import { nameLimit } from "../failures.ts";
 import { useSession } from "../session/session.ts";
 import { type Pages, usePages } from "../ui/use-pages.ts";

@@ -1,5 +1,5 @@
 // Updates a list of deliveries.
-import type { Delivery, Page } from "../../../client/src/index.ts";
+import type { Delivery, Page } from "../../../packages/parley-client/src/index.ts";
 
 /**
  * Returns the oldest delivery whose state may still change, otherwise the newest one. Everything after it is read

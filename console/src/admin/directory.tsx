@@ -1,7 +1,7 @@
 // Looks up the names of users by the ids in tokens, webhooks and audit entries.
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { Parley, User } from "../../../client/src/index.ts";
+import type { Parley, User } from "../../../packages/parley-client/src/index.ts";
 import { isGone } from "../failures.ts";
 import { oncePerFrame } from "../ui/frames.ts";
 import { useWatched } from "../ui/use-redraw.ts";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { User } from "../../../client/src/index.ts";
+import type { User } from "../../../packages/parley-client/src/index.ts";
 import { explain } from "../failures.ts";
 import { openPlace } from "../place.ts";
 import { useSession } from "../session/session.ts";

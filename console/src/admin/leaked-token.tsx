@@ -1,6 +1,6 @@
 // Finds a token by its secret, for example one found in a log or a repository: no list shows secrets.
 import { useState } from "preact/hooks";
-import type { Token } from "../../../client/src/index.ts";
+import type { Token } from "../../../packages/parley-client/src/index.ts";
 import { explain, isRefused } from "../failures.ts";
 import { connect, useSession } from "../session/session.ts";
 import { Dialog, FormButtons } from "../ui/dialog.tsx";

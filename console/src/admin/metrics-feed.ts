@@ -1,5 +1,5 @@
 // Polls the metrics of the server while the overview is open, and keeps samples for the charts.
-import { type Parley, ParleyApiError } from "../../../client/src/index.ts";
+import { type Parley, ParleyApiError } from "../../../packages/parley-client/src/index.ts";
 import { HERE } from "../session/session.ts";
 import { type Figures, type Metrics, parseMetrics, type Sample, toFigures } from "./metrics.ts";
 

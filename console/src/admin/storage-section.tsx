@@ -1,6 +1,6 @@
 // Total storage, and the users who use most.
 import { useEffect, useState } from "preact/hooks";
-import type { Parley, User } from "../../../client/src/index.ts";
+import type { Parley, User } from "../../../packages/parley-client/src/index.ts";
 import { useSession } from "../session/session.ts";
 import { formatSize } from "../ui/format.ts";
 import { Reading } from "../ui/page-notes.tsx";

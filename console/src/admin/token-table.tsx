@@ -1,6 +1,6 @@
 // A table of tokens, which can be revoked.
 import { useState } from "preact/hooks";
-import type { Token } from "../../../client/src/index.ts";
+import type { Token } from "../../../packages/parley-client/src/index.ts";
 import { isGone } from "../failures.ts";
 import { visible } from "../people/known-people.ts";
 import { useSession } from "../session/session.ts";

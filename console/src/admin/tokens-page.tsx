@@ -1,6 +1,6 @@
 // The tokens of all users, or of one user.
 import { useState } from "preact/hooks";
-import type { Token } from "../../../client/src/index.ts";
+import type { Token } from "../../../packages/parley-client/src/index.ts";
 import { useSession } from "../session/session.ts";
 import { Icon } from "../ui/icons.tsx";
 import { usePages } from "../ui/use-pages.ts";

@@ -1,6 +1,6 @@
 // Fields for the name of a user.
 import { useEffect, useId, useState } from "preact/hooks";
-import type { Parley, User } from "../../../client/src/index.ts";
+import type { Parley, User } from "../../../packages/parley-client/src/index.ts";
 import { explain } from "../failures.ts";
 import { SearchField } from "../search/search-field.tsx";
 import { useSession } from "../session/session.ts";

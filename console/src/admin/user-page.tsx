@@ -1,6 +1,6 @@
 // A user: their data, tokens, webhooks and audit entries, and the button that erases them.
 import { useState } from "preact/hooks";
-import type { Page, Parley, User, Webhook } from "../../../client/src/index.ts";
+import type { Page, Parley, User, Webhook } from "../../../packages/parley-client/src/index.ts";
 import { visible } from "../people/known-people.ts";
 import { useSession } from "../session/session.ts";
 import { Icon } from "../ui/icons.tsx";

@@ -1,6 +1,6 @@
 // The tokens of the user whose page is open.
 import { useState } from "preact/hooks";
-import type { Token, User } from "../../../client/src/index.ts";
+import type { Token, User } from "../../../packages/parley-client/src/index.ts";
 import { useSession } from "../session/session.ts";
 import { Icon } from "../ui/icons.tsx";
 import { usePages } from "../ui/use-pages.ts";

@@ -1,6 +1,6 @@
 // All users, newest first, and creating one.
 import { useState } from "preact/hooks";
-import type { User } from "../../../client/src/index.ts";
+import type { User } from "../../../packages/parley-client/src/index.ts";
 import { LABELS, NO_FAILURE, toFormFailure } from "../failures.ts";
 import { visible } from "../people/known-people.ts";
 import { Avatar, usePeople } from "../people/people.tsx";

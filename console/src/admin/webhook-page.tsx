@@ -1,6 +1,6 @@
 // A webhook: its state, why it fails and what to do, and its deliveries.
 import { useState } from "preact/hooks";
-import type { Delivery, Webhook } from "../../../client/src/index.ts";
+import type { Delivery, Webhook } from "../../../packages/parley-client/src/index.ts";
 import { nameLimit } from "../failures.ts";
 import { openPlace } from "../place.ts";
 import { useSession } from "../session/session.ts";

@@ -1,6 +1,6 @@
 // A table of webhooks and their states.
 import { useEffect, useState } from "preact/hooks";
-import type { Webhook } from "../../../client/src/index.ts";
+import type { Webhook } from "../../../packages/parley-client/src/index.ts";
 import { useSession } from "../session/session.ts";
 import type { Pages } from "../ui/use-pages.ts";
 import { type HookState, toEventsText, toHookState, toOrigin } from "./advice.ts";

@@ -1,6 +1,6 @@
 // The webhooks of all users.
 import { useState } from "preact/hooks";
-import type { Webhook } from "../../../client/src/index.ts";
+import type { Webhook } from "../../../packages/parley-client/src/index.ts";
 import { useSession } from "../session/session.ts";
 import { Choice } from "../ui/choice.tsx";
 import { counted } from "../ui/format.ts";

@@ -1,6 +1,6 @@
 // Actions on a file, in both tabs.
 import { useCallback } from "preact/hooks";
-import type { Attachment, Message } from "../../../client/src/index.ts";
+import type { Attachment, Message } from "../../../packages/parley-client/src/index.ts";
 import { localAddress, type Session, useSession } from "../session/session.ts";
 
 /** The most files of an archive. */

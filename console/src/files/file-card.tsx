@@ -1,6 +1,6 @@
 // One file of the list, as a card of the grid or as a row.
 import { useMemo, useState } from "preact/hooks";
-import type { Attachment } from "../../../client/src/index.ts";
+import type { Attachment } from "../../../packages/parley-client/src/index.ts";
 import { useAttention } from "../messages/message-tools.tsx";
 import { localAddress } from "../session/session.ts";
 import { EditableName } from "../ui/editable.tsx";

@@ -1,6 +1,6 @@
 // Decides how to show a file. The server sends all types that a browser could run (HTML, SVG, XML, scripts) as
 // application/octet-stream. The console shows the source of some of them as plain text, and none as a document.
-import type { Attachment } from "../../../client/src/index.ts";
+import type { Attachment } from "../../../packages/parley-client/src/index.ts";
 import type { IconName } from "../ui/icons.tsx";
 
 type Kind = "image" | "audio" | "video" | "pdf" | "text" | "file";

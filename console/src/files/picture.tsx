@@ -1,7 +1,7 @@
 // A thumbnail: the smallest preview that is sharp. Shows the placeholder until it is loaded.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { thumbHashToRGBA } from "thumbhash";
-import type { Attachment } from "../../../client/src/index.ts";
+import type { Attachment } from "../../../packages/parley-client/src/index.ts";
 import { localAddress } from "../session/session.ts";
 
 /** The largest original to load as a thumbnail, in bytes. */

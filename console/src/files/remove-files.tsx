@@ -1,6 +1,6 @@
 // Deletes one or several files after a confirmation.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Parley } from "../../../client/src/index.ts";
+import type { Parley } from "../../../packages/parley-client/src/index.ts";
 import { isForeign, isGone } from "../failures.ts";
 import { useSession } from "../session/session.ts";
 import { Dialog } from "../ui/dialog.tsx";

@@ -1,7 +1,7 @@
 // Shows the contents of a file. Nothing in it runs: it is shown by media elements, as text, or by the browser's PDF
 // viewer.
 import { useEffect, useState } from "preact/hooks";
-import type { Attachment } from "../../../client/src/index.ts";
+import type { Attachment } from "../../../packages/parley-client/src/index.ts";
 import { explain, isAborted } from "../failures.ts";
 import { localAddress } from "../session/session.ts";
 import { browserStore } from "../session/storage.ts";

@@ -1,5 +1,10 @@
 // Uploads continue while the user opens other conversations, and wait while the server is unreachable.
-import { type Attachment, type Parley, ParleyApiError, randomKey } from "../../../client/src/index.ts";
+import {
+  type Attachment,
+  type Parley,
+  ParleyApiError,
+  randomKey,
+} from "../../../packages/parley-client/src/index.ts";
 import { explain, explainSize, isCode, isGone, isPassing, isRefused } from "../failures.ts";
 import type { ChangeFeed } from "../session/live.ts";
 import { counted } from "../ui/format.ts";

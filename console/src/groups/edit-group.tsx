@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Group } from "../../../client/src/index.ts";
+import type { Group } from "../../../packages/parley-client/src/index.ts";
 import { explain } from "../failures.ts";
 import { useSession } from "../session/session.ts";
 import { Dialog, FormButtons } from "../ui/dialog.tsx";

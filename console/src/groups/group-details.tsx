@@ -1,5 +1,5 @@
 import { useRef, useState } from "preact/hooks";
-import type { Group, Member } from "../../../client/src/index.ts";
+import type { Group, Member } from "../../../packages/parley-client/src/index.ts";
 import { SettingsFields } from "../messages/conversation-settings.tsx";
 import { Avatar, usePeople } from "../people/people.tsx";
 import { counted } from "../ui/format.ts";

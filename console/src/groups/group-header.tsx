@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Group } from "../../../client/src/index.ts";
+import type { Group } from "../../../packages/parley-client/src/index.ts";
 import { Header } from "../messages/conversation-header.tsx";
 import { ConversationSettings } from "../messages/conversation-settings.tsx";
 import { Avatar } from "../people/people.tsx";

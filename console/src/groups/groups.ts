@@ -1,6 +1,6 @@
 // The user's groups and visible invitations. There are few, so all are loaded. After each change the console reads
 // the group again, so the last answer is always newer than the last change.
-import { type Group, type Parley, ParleyApiError } from "../../../client/src/index.ts";
+import { type Group, type Parley, ParleyApiError } from "../../../packages/parley-client/src/index.ts";
 import { explain, isGone, isPassing } from "../failures.ts";
 import type { Change } from "../session/live.ts";
 import { Watched } from "../ui/watched.ts";

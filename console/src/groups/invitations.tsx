@@ -1,6 +1,6 @@
 // Invitations: the list above the conversations, and an open one.
 import { useRef, useState } from "preact/hooks";
-import type { Group } from "../../../client/src/index.ts";
+import type { Group } from "../../../packages/parley-client/src/index.ts";
 import { focusIfLost } from "../files/open-file.tsx";
 import { Header } from "../messages/conversation-header.tsx";
 import { Avatar, usePeople } from "../people/people.tsx";

@@ -1,6 +1,6 @@
 // The members of a group; admins also see who is invited and change roles.
 import { useRef, useState } from "preact/hooks";
-import type { Group, Member } from "../../../client/src/index.ts";
+import type { Group, Member } from "../../../packages/parley-client/src/index.ts";
 import { explain, nameLimit } from "../failures.ts";
 import { focusIfLost } from "../files/open-file.tsx";
 import type { KnownPeople } from "../people/known-people.ts";

@@ -1,5 +1,5 @@
 import { useEffect, useId, useState } from "preact/hooks";
-import type { Contact } from "../../../client/src/index.ts";
+import type { Contact } from "../../../packages/parley-client/src/index.ts";
 import { usePeople } from "../people/people.tsx";
 import { useSession } from "../session/session.ts";
 import { useSettled } from "../ui/use-settled.ts";

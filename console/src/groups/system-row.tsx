@@ -1,4 +1,4 @@
-import type { Message } from "../../../client/src/index.ts";
+import type { Message } from "../../../packages/parley-client/src/index.ts";
 import { type MessageActions, MessageTools, useAttention } from "../messages/message-tools.tsx";
 import { Reactions } from "../messages/reactions.tsx";
 import { usePeople } from "../people/people.tsx";

@@ -1,5 +1,5 @@
 // Texts about events in groups and about their members.
-import type { Conversation, Group, Message } from "../../../client/src/index.ts";
+import type { Conversation, Group, Message } from "../../../packages/parley-client/src/index.ts";
 import type { Face, KnownPeople, User } from "../people/known-people.ts";
 
 export function toGroupFace({ id, name }: Group): Face {

@@ -1,5 +1,5 @@
 import { useEffect } from "preact/hooks";
-import type { Group, Member } from "../../../client/src/index.ts";
+import type { Group, Member } from "../../../packages/parley-client/src/index.ts";
 import { toUser } from "../people/known-people.ts";
 import type { Change } from "../session/live.ts";
 import { useChanges, useSession } from "../session/session.ts";

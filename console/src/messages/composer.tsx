@@ -1,7 +1,7 @@
 // The composer: writes a new message, kept as a draft, or edits one of the user's messages.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Message } from "../../../client/src/index.ts";
+import type { Message } from "../../../packages/parley-client/src/index.ts";
 import { toOneLine } from "../people/people.tsx";
 import { useSession } from "../session/session.ts";
 import { formatSize } from "../ui/format.ts";

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Contact } from "../../../client/src/index.ts";
+import type { Contact } from "../../../packages/parley-client/src/index.ts";
 import { visible } from "../people/known-people.ts";
 import { Avatar, usePeople } from "../people/people.tsx";
 import { Presence } from "../people/presence.tsx";

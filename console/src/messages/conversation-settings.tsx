@@ -1,6 +1,9 @@
 // Settings of a conversation, visible only to the user.
 import { useState } from "preact/hooks";
-import type { Conversation, ConversationSettings as Settings } from "../../../client/src/index.ts";
+import type {
+  Conversation,
+  ConversationSettings as Settings,
+} from "../../../packages/parley-client/src/index.ts";
 import { explain } from "../failures.ts";
 import { useSession } from "../session/session.ts";
 import { Dialog } from "../ui/dialog.tsx";

@@ -1,6 +1,10 @@
 // The conversations as the server last described them. Each change makes the console read the conversation again, so
 // nothing is counted here.
-import type { Conversation, ConversationSettings, Parley } from "../../../client/src/index.ts";
+import type {
+  Conversation,
+  ConversationSettings,
+  Parley,
+} from "../../../packages/parley-client/src/index.ts";
 import { isPassing } from "../failures.ts";
 import type { Change, ChangeFeed } from "../session/live.ts";
 

@@ -1,6 +1,6 @@
 // Unsent drafts by conversation. Files last as long as the page; texts survive a reload, only in this tab, like the
 // token.
-import type { Message } from "../../../client/src/index.ts";
+import type { Message } from "../../../packages/parley-client/src/index.ts";
 import { tabStore } from "../session/storage.ts";
 import { Watched } from "../ui/watched.ts";
 

@@ -1,5 +1,5 @@
 // Remembers a message chosen elsewhere, until its conversation is open and shows it.
-import type { Message } from "../../../client/src/index.ts";
+import type { Message } from "../../../packages/parley-client/src/index.ts";
 import { openPlace } from "../place.ts";
 import { Watched } from "../ui/watched.ts";
 

@@ -2,7 +2,7 @@
 // above or below.
 import { Fragment } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Message } from "../../../client/src/index.ts";
+import type { Message } from "../../../packages/parley-client/src/index.ts";
 import { useSession } from "../session/session.ts";
 import { formatDay, isSameDay } from "../ui/format.ts";
 import { oncePerFrame } from "../ui/frames.ts";

@@ -1,7 +1,7 @@
 // A message, and a message that is being sent.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import type { Attachment, Message } from "../../../client/src/index.ts";
+import type { Attachment, Message } from "../../../packages/parley-client/src/index.ts";
 import { Thumbnail } from "../files/file-card.tsx";
 import { toKind } from "../files/media.ts";
 import { focusContent } from "../files/open-file.tsx";

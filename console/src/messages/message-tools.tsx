@@ -1,6 +1,6 @@
 // The buttons of a message, shown while it has the mouse or the focus.
 import { useState } from "preact/hooks";
-import type { Attachment, Message } from "../../../client/src/index.ts";
+import type { Attachment, Message } from "../../../packages/parley-client/src/index.ts";
 import type { Person, User } from "../people/known-people.ts";
 import { useSession } from "../session/session.ts";
 import { IconButton, type IconName } from "../ui/icons.tsx";

@@ -1,6 +1,6 @@
 // The Messages tab: the messages and the composer.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Conversation, Message } from "../../../client/src/index.ts";
+import type { Conversation, Message } from "../../../packages/parley-client/src/index.ts";
 import { focusContent, OpenMessageFile } from "../files/open-file.tsx";
 import type { User } from "../people/known-people.ts";
 import { usePeople } from "../people/people.tsx";

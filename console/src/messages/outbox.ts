@@ -1,6 +1,6 @@
 // Unsent messages. Sends the messages of a conversation one after the other, each with an Idempotency-Key, so that a
 // lost answer causes no duplicate.
-import { type Message, type Parley, randomKey } from "../../../client/src/index.ts";
+import { type Message, type Parley, randomKey } from "../../../packages/parley-client/src/index.ts";
 import { explain, isCode, isPassing, isRefused } from "../failures.ts";
 import type { ChangeFeed } from "../session/live.ts";
 import { oncePerFrame } from "../ui/frames.ts";

@@ -1,6 +1,6 @@
 // The reactions to a message, and the dialog to choose one, which says who has reacted.
 import { useCallback, useEffect } from "preact/hooks";
-import type { Message } from "../../../client/src/index.ts";
+import type { Message } from "../../../packages/parley-client/src/index.ts";
 import { nameLimit } from "../failures.ts";
 import { focusContent } from "../files/open-file.tsx";
 import { type Face, toUser } from "../people/known-people.ts";

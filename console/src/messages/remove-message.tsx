@@ -1,4 +1,4 @@
-import type { Message } from "../../../client/src/index.ts";
+import type { Message } from "../../../packages/parley-client/src/index.ts";
 import { useSession } from "../session/session.ts";
 import { ConfirmDialog } from "../ui/dialog.tsx";
 import type { MessageActions } from "./message-tools.tsx";

@@ -1,5 +1,5 @@
 // Shows who is typing, and announces that the user is.
-import type { Parley, TypingEvent } from "../../../client/src/index.ts";
+import type { Parley, TypingEvent } from "../../../packages/parley-client/src/index.ts";
 import { type KnownPeople, toUser } from "../people/known-people.ts";
 import type { Change } from "../session/live.ts";
 import { Watched } from "../ui/watched.ts";

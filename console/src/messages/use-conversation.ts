@@ -1,5 +1,5 @@
 import { useLayoutEffect, useState } from "preact/hooks";
-import type { Conversation } from "../../../client/src/index.ts";
+import type { Conversation } from "../../../packages/parley-client/src/index.ts";
 import { explain } from "../failures.ts";
 import { useChanges, useSession } from "../session/session.ts";
 import { MINUTE_MS, useInterval } from "../ui/use-interval.ts";

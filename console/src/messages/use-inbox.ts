@@ -1,6 +1,10 @@
 // The conversations with contacts and groups, most recent activity first.
 import { useEffect, useMemo } from "preact/hooks";
-import { type Conversation, type ConversationQuery, ParleyApiError } from "../../../client/src/index.ts";
+import {
+  type Conversation,
+  type ConversationQuery,
+  ParleyApiError,
+} from "../../../packages/parley-client/src/index.ts";
 import { useChanges, useSession } from "../session/session.ts";
 import { type Pages, usePages } from "../ui/use-pages.ts";
 

@@ -1,8 +1,8 @@
 // A window on the messages of a conversation, oldest first. Scrolling extends it at one end and drops messages at the
 // other, so the page stays small.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Attachment, Message, MessageQuery, Parley } from "../../../client/src/index.ts";
-import { withReaction } from "../../../client/src/reactions.ts";
+import type { Attachment, Message, MessageQuery, Parley } from "../../../packages/parley-client/src/index.ts";
+import { withReaction } from "../../../packages/parley-client/src/reactions.ts";
 import { explain, isAborted, isGone, isPassing } from "../failures.ts";
 import { toKind } from "../files/media.ts";
 import type { KnownPeople } from "../people/known-people.ts";

@@ -1,6 +1,6 @@
 // The unread state of the open conversation: the line "New", the read position, and announcements for screen readers.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Conversation, Message } from "../../../client/src/index.ts";
+import type { Conversation, Message } from "../../../packages/parley-client/src/index.ts";
 import { toSystemText } from "../groups/texts.ts";
 import { toOneLine } from "../people/people.tsx";
 import { useChanges, useSession } from "../session/session.ts";

@@ -1,5 +1,5 @@
 // Notifications while no window is open, through the browser's push service. Each user turns them on per browser.
-import type { Parley } from "../../../client/src/index.ts";
+import type { Parley } from "../../../packages/parley-client/src/index.ts";
 import { browserStore } from "../session/storage.ts";
 
 /** Who turned it on in this browser, and the id of their subscription. */

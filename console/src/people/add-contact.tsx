@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Contact } from "../../../client/src/index.ts";
+import type { Contact } from "../../../packages/parley-client/src/index.ts";
 import { LABELS, NO_FAILURE, toFormFailure } from "../failures.ts";
 import { useSession } from "../session/session.ts";
 import { Dialog, FormButtons } from "../ui/dialog.tsx";

@@ -1,4 +1,4 @@
-import type { Contact } from "../../../client/src/index.ts";
+import type { Contact } from "../../../packages/parley-client/src/index.ts";
 import { SettingsFields } from "../messages/conversation-settings.tsx";
 import { formatDate } from "../ui/format.ts";
 import { Avatar, usePeople } from "./people.tsx";

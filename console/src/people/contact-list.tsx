@@ -1,5 +1,5 @@
 // Conversations and contacts as a list box.
-import type { Contact, Conversation, Group } from "../../../client/src/index.ts";
+import type { Contact, Conversation, Group } from "../../../packages/parley-client/src/index.ts";
 import { toGroupFace, toSpeaker } from "../groups/texts.ts";
 import { isMuted } from "../messages/conversations.ts";
 import { useTyping } from "../messages/use-typing.ts";

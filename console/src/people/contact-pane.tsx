@@ -1,7 +1,7 @@
 // The left side: conversations, pinned ones first, then contacts without messages, the search, and the button that
 // adds a contact.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Contact, Group } from "../../../client/src/index.ts";
+import type { Contact, Group } from "../../../packages/parley-client/src/index.ts";
 import type { SharedFile } from "../files/file-actions.ts";
 import { CreateGroup } from "../groups/create-group.tsx";
 import { Invitations } from "../groups/invitations.tsx";

@@ -1,5 +1,5 @@
 // How people are shown. Each person has one name, one picture and one colour, wherever they appear.
-import type { Contact, Conversation, Message, Parley } from "../../../client/src/index.ts";
+import type { Contact, Conversation, Message, Parley } from "../../../packages/parley-client/src/index.ts";
 import { isCode, isPassing } from "../failures.ts";
 import type { Change, ChangeFeed } from "../session/live.ts";
 import { oncePerFrame } from "../ui/frames.ts";

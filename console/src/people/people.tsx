@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Message } from "../../../client/src/index.ts";
+import type { Message } from "../../../packages/parley-client/src/index.ts";
 import { HERE, useSession } from "../session/session.ts";
 import { counted, initials, toHue } from "../ui/format.ts";
 import { useWatched } from "../ui/use-redraw.ts";

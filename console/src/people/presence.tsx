@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Contact } from "../../../client/src/index.ts";
+import type { Contact } from "../../../packages/parley-client/src/index.ts";
 import { useChanges, useSession } from "../session/session.ts";
 import { formatAgo, formatFullTime } from "../ui/format.ts";
 import { MINUTE_MS, useInterval } from "../ui/use-interval.ts";

@@ -1,6 +1,6 @@
 // Who receives what the user writes, as far as the API reveals it: not whether a contact has blocked the user or
 // left.
-import type { Conversation, Group, Message } from "../../../client/src/index.ts";
+import type { Conversation, Group, Message } from "../../../packages/parley-client/src/index.ts";
 import { useGroups } from "../groups/use-groups.ts";
 import type { Progress } from "../messages/tick.tsx";
 import { useSession } from "../session/session.ts";

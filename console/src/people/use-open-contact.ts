@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { Contact, Parley } from "../../../client/src/index.ts";
+import type { Contact, Parley } from "../../../packages/parley-client/src/index.ts";
 import { isPassing } from "../failures.ts";
 import { isGroup, leaveForGood, NOTES } from "../place.ts";
 import { useChanges, useSession } from "../session/session.ts";

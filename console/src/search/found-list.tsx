@@ -1,6 +1,6 @@
 // The messages that a search has found, as a list box.
 import { useId, useMemo } from "preact/hooks";
-import type { Conversation } from "../../../client/src/index.ts";
+import type { Conversation } from "../../../packages/parley-client/src/index.ts";
 import { toSpeaker } from "../groups/texts.ts";
 import type { KnownPeople } from "../people/known-people.ts";
 import { Avatar, usePeople } from "../people/people.tsx";

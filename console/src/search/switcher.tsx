@@ -1,6 +1,6 @@
 // The quick switcher: finds conversations and contacts by a few letters and opens them.
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
-import type { Contact } from "../../../client/src/index.ts";
+import type { Contact } from "../../../packages/parley-client/src/index.ts";
 import { toGroupFace } from "../groups/texts.ts";
 import type { Face } from "../people/known-people.ts";
 import { Avatar, toContactHint, usePeople } from "../people/people.tsx";

@@ -1,6 +1,10 @@
 // The messages that a search finds, newest first.
 import { useMemo } from "preact/hooks";
-import { type Conversation, type Message, ParleyApiError } from "../../../client/src/index.ts";
+import {
+  type Conversation,
+  type Message,
+  ParleyApiError,
+} from "../../../packages/parley-client/src/index.ts";
 import { isGone } from "../failures.ts";
 import type { Conversations } from "../messages/conversations.ts";
 import type { Change } from "../session/live.ts";

@@ -1,6 +1,6 @@
 // Sign-ins that begin elsewhere: at an identity provider, or with a link of the command line. The browser arrives with
 // the result in the page's address, which is removed at once, so that neither the history nor a copied address has it.
-import { randomKey } from "../../../client/src/index.ts";
+import { randomKey } from "../../../packages/parley-client/src/index.ts";
 import { type KeptAccess, keep, keptAccess } from "./kept-session.ts";
 import { HERE } from "./session.ts";
 import { tabStore } from "./storage.ts";

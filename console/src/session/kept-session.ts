@@ -1,6 +1,6 @@
 // The session of this browser, shared by all its tabs. The browser holds a cookie that no page can read; this page
 // holds the key to it, which no other server and no page of another origin can read. Neither works alone.
-import { randomKey } from "../../../client/src/index.ts";
+import { randomKey } from "../../../packages/parley-client/src/index.ts";
 import { type Access, connect, HERE } from "./session.ts";
 import { browserStore } from "./storage.ts";
 

@@ -14,7 +14,7 @@ import {
   type Reference,
   type ShownUser,
   type TypingEvent,
-} from "../../../client/src/index.ts";
+} from "../../../packages/parley-client/src/index.ts";
 import { isPassing } from "../failures.ts";
 
 type FileEvent = Extract<Event, { type: "attachment.created" | "attachment.updated" }>;

@@ -1,7 +1,7 @@
 // The signed-in user, and what all parts of the console share.
 import { createContext } from "preact";
 import { useContext, useLayoutEffect, useRef } from "preact/hooks";
-import { type Me, Parley } from "../../../client/src/index.ts";
+import { type Me, Parley } from "../../../packages/parley-client/src/index.ts";
 import type { SCOPES } from "../admin/scopes.ts";
 import { isOutage } from "../failures.ts";
 import type { Uploads } from "../files/uploads.ts";

@@ -1,6 +1,6 @@
 // The right side while no conversation is open.
 import { useEffect, useState } from "preact/hooks";
-import type { Contact } from "../../../client/src/index.ts";
+import type { Contact } from "../../../packages/parley-client/src/index.ts";
 import { AddContact } from "../people/add-contact.tsx";
 import { openPlace } from "../place.ts";
 import { useSession } from "../session/session.ts";

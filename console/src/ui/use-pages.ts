@@ -1,7 +1,7 @@
 // A list that loads page by page, newest first, like every list of the API.
 import { useLayoutEffect, useState } from "preact/hooks";
-import type { Page } from "../../../client/src/index.ts";
-import { neighbourOf } from "../../../client/src/transport.ts";
+import type { Page } from "../../../packages/parley-client/src/index.ts";
+import { neighbourOf } from "../../../packages/parley-client/src/transport.ts";
 import { explain, isAborted, isPassing } from "../failures.ts";
 import { useChanges, useSession } from "../session/session.ts";
 import { oncePerFrame } from "./frames.ts";

@@ -1,4 +1,4 @@
-import { Parley, ParleyApiError } from "../../../client/src/index.ts";
+import { Parley, ParleyApiError } from "../../../packages/parley-client/src/index.ts";
 import { localUrl } from "../../config/settings.ts";
 import { OperatorError } from "../../errors.ts";
 import { parseOrigin } from "../../util/addresses.ts";

@@ -1,4 +1,4 @@
-import type { Attachment } from "../../../client/src/index.ts";
+import type { Attachment } from "../../../packages/parley-client/src/index.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";

@@ -1,5 +1,10 @@
 import { createInterface, type Interface } from "node:readline";
-import { type Message, type MessageChange, type Parley, ParleyApiError } from "../../../client/src/index.ts";
+import {
+  type Message,
+  type MessageChange,
+  type Parley,
+  ParleyApiError,
+} from "../../../packages/parley-client/src/index.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";

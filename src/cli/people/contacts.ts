@@ -1,4 +1,4 @@
-import { type Contact, type Parley, ParleyApiError } from "../../../client/src/index.ts";
+import { type Contact, type Parley, ParleyApiError } from "../../../packages/parley-client/src/index.ts";
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
 import { asPerson } from "./access.ts";

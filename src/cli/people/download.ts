@@ -2,7 +2,7 @@ import { lstat, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Download, DownloadOptions, Parley } from "../../../client/src/index.ts";
+import type { Download, DownloadOptions, Parley } from "../../../packages/parley-client/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";

@@ -1,4 +1,9 @@
-import { type Group, type Member, type Parley, ParleyApiError } from "../../../client/src/index.ts";
+import {
+  type Group,
+  type Member,
+  type Parley,
+  ParleyApiError,
+} from "../../../packages/parley-client/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import { usernameKey } from "../../util/text.ts";
 import type { Io } from "../io.ts";

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { text as readText } from "node:stream/consumers";
-import type { Attachment, Conversation, Message } from "../../../client/src/index.ts";
+import type { Attachment, Conversation, Message } from "../../../packages/parley-client/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";

@@ -1,4 +1,4 @@
-import { type Parley, ParleyApiError } from "../../../client/src/index.ts";
+import { type Parley, ParleyApiError } from "../../../packages/parley-client/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import type { Io } from "../io.ts";
 import { findContact } from "./contacts.ts";

@@ -1,4 +1,9 @@
-import { type Message, type MessageSearch, type Parley, ParleyApiError } from "../../../client/src/index.ts";
+import {
+  type Message,
+  type MessageSearch,
+  type Parley,
+  ParleyApiError,
+} from "../../../packages/parley-client/src/index.ts";
 import type { Io } from "../io.ts";
 import { isoTime } from "../text.ts";
 import { asPerson } from "./access.ts";

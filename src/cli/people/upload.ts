@@ -6,7 +6,7 @@ import {
   ParleyApiError,
   type ResumableOptions,
   type UploadProgress,
-} from "../../../client/src/index.ts";
+} from "../../../packages/parley-client/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
-import { type Attachment, Parley } from "../../../client/src/index.ts";
+import { type Attachment, Parley } from "../../../packages/parley-client/src/index.ts";
 import { previewFolder, startOn, testConfig, upload } from "../../support/app.ts";
 import { noS3, testBucket } from "../../support/engines/s3.ts";
 import { eventually } from "../../support/files-on-disk.ts";

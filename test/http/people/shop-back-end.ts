@@ -1,6 +1,6 @@
 // The back end of a shop, as its developers would write it: it knows the client and nothing else of Parley.
-import { Parley } from "../../../client/src/index.ts";
-import { createToken } from "../../../client/src/server.ts";
+import { Parley } from "../../../packages/parley-client/src/index.ts";
+import { createToken } from "../../../packages/parley-client/src/server.ts";
 
 export interface ShopSettings {
   url: string;

@@ -1,7 +1,7 @@
 // A shop adds chat for a thousand customers, from its back end to a bot.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { Parley } from "../../../client/src/index.ts";
+import { Parley } from "../../../packages/parley-client/src/index.ts";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
 import { commandLine, tokenOf } from "../../support/command.ts";
 import { testDatabase } from "../../support/engines/postgres.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Parley } from "../../../client/src/index.ts";
+import { Parley } from "../../../packages/parley-client/src/index.ts";
 import { createToken, SCOPES } from "../../../src/core/people/tokens.ts";
 import { createUser } from "../../../src/core/people/users.ts";
 import { phoneDigits, searchDigits } from "../../../src/util/text.ts";

@@ -26,9 +26,10 @@ export class JsonObject {
     return new JsonObject(`${this.text.slice(0, -1)}${comma}"${name}":${json}}`);
   }
 
-  /** Adds a member before another, which is not the first and whose name no nested object has. */
+  /** Adds a member before another, which exists, is not the first and has a name that no nested object has. */
   withBefore(other: string, name: string, json: string): JsonObject {
-    return new JsonObject(this.text.replace(`,"${other}":`, () => `,"${name}":${json},"${other}":`));
+    const at = this.text.indexOf(`,"${other}":`);
+    return new JsonObject(`${this.text.slice(0, at)},"${name}":${json}${this.text.slice(at)}`);
   }
 
   /** Sets a null member whose name no nested object has. Strings cannot match, because their quotes are escaped. */

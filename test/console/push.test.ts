@@ -95,7 +95,16 @@ testScenesIn(openWholeBrowser, "push notifications", {
         const { registration } = globalThis as unknown as { registration: ServiceWorkerRegistration };
         return (await registration.getNotifications()).map(({ title, body }) => ({ title, body }));
       });
+    const countWindows = () =>
+      worker!.evaluate(async () => {
+        const { clients } = globalThis as unknown as {
+          clients: { matchAll(of: object): Promise<unknown[]> };
+        };
+        return (await clients.matchAll({ type: "window", includeUncontrolled: true })).length;
+      });
     await page.goto("about:blank");
+    // The page that was left counts as a focused window until the worker sees it go.
+    while ((await countWindows()) > 0) await page.waitForTimeout(20);
     await push();
     while ((await listShown()).length === 0) await page.waitForTimeout(20);
     assert.deepEqual(await listShown(), [{ title: "Parley", body: "You have a new message." }]);

@@ -34,6 +34,7 @@ onEachServer("a group is created, joined, used and left", async (t, server) => {
   assert.equal(refused.code, 2);
   assert.match(refused.stderr, /invited to Climbing.*parley groups join grp_\w{26}\n$/);
   assert.equal(await says(bob, "groups", "join", "CLIMBING"), "You are now a member of Climbing.");
+  assert.deepEqual(await rows(bob, "groups", "list"), ["Climbing 2 member ada"]);
   assert.deepEqual(await rows(ada, "groups", "members", "Climbing"), [
     "ada admin",
     "bob member",

@@ -54,8 +54,9 @@ const FILL = [
   `INSERT INTO users (id, username, username_key, conversation_id, created_at) VALUES ('usr_x', 'x', 'x', 'cnv_own', 1)`,
   `INSERT INTO groups (id, conversation_id, name, history, created_at, version)
    SELECT 'grp_' || n, 'cnv_grp_' || n, 'a', 'joined', 1, 1 FROM generate_series(1, ${ROWS}) n`,
-  `INSERT INTO members (conversation_id, user_id, joined_at, since_id, group_id, member_id, role)
-   SELECT 'cnv_grp_' || g, CASE WHEN n = 1 THEN 'usr_x' ELSE 'usr_' || n END, 1, '', 'grp_' || g, 'mem_' || n, 'member'
+  `INSERT INTO members (conversation_id, user_id, joined_at, since_id, group_id, member_id, role, inviter_id)
+   SELECT 'cnv_grp_' || g, CASE WHEN n = 1 THEN 'usr_x' ELSE 'usr_' || n END, 1, '', 'grp_' || g, 'mem_' || n, 'member',
+     'usr_' || lpad(g::text, 8, '0')
    FROM generate_series(1, ${ROWS / 20}) g, generate_series(1, 20) n`,
   `INSERT INTO invitations (group_id, member_id, inviter_id, username_key, username, created_at)
    SELECT 'grp_' || g, 'mem_' || n, 'usr_1', CASE WHEN n = 21 THEN 'x' ELSE 'name ' || n END, 'x', 1

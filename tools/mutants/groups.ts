@@ -33,6 +33,12 @@ export const groups: readonly Mutant[] = [
     tests: ["contract/group-erasing"],
   },
   {
+    name: "groups: an erased user stays the inviter of members",
+    find: "(left: number) => forgetInviter(user.user_id, left),",
+    replace: "",
+    tests: ["contract/group-erasing"],
+  },
+  {
     name: "groups: an error reveals to a stranger that the group exists",
     find: 'throw new ParleyError(isSeen ? "not_admin" : "group_not_found");',
     replace: 'throw new ParleyError("not_admin");',

@@ -169,7 +169,7 @@ export interface components {
       history: "joined" | "all";
       /** Yours. */
       role: "admin" | "member" | "invited";
-      /** Who has invited you; null once you have joined. */
+      /** Who has invited or added you; null if you have created the group, or that user was erased. Also null if you joined it in version 0.1.0. */
       invited_by: {
         id: string;
         username: string;

@@ -58,7 +58,10 @@ export const groupResource = resource("Group", {
     "What a new member sees: messages from then on, or also those of before.",
   ),
   role: described(oneOf("admin", "member", "invited"), "Yours."),
-  invited_by: described(orNull(shownUser), "Who has invited you; null once you have joined."),
+  invited_by: described(
+    orNull(shownUser),
+    "Who has invited or added you; null if you have created the group, or that user was erased. Also null if you joined it in version 0.1.0.",
+  ),
   member_count: described(count, "Without those who are invited."),
   created_at: time,
 });
@@ -108,8 +111,20 @@ function toGroup({ row, role, invitedBy }: SeenGroup): Group {
   };
 }
 
-function ofMember(row: JoinedGroupRow): SeenGroup {
-  return { row, role: row.role, invitedBy: null };
+function ofMember(core: DataAccess, row: JoinedGroupRow): SeenGroup {
+  return { row, role: row.role, invitedBy: toInviter(core, row) };
+}
+
+function toInviter(core: DataAccess, row: JoinedGroupRow): Group["invited_by"] {
+  if (row.inviter_id === null) return null;
+  return toShownUser(core, {
+    id: row.inviter_id,
+    username: row.inviter_username!,
+    display_name: row.inviter_display_name,
+    avatar_url: row.inviter_avatar_url,
+    avatar_id: row.inviter_avatar_id,
+    kind: row.inviter_kind!,
+  });
 }
 
 async function findInvited(core: DataAccess, invitations: readonly SeenInvitation[]): Promise<SeenGroup[]> {
@@ -139,7 +154,7 @@ async function findSeen(core: DataAccess, userId: string, ids: readonly string[]
     const invitation = known.has(id) ? undefined : await findInvitation(core.db, userId, id);
     if (invitation) invitations.push(invitation);
   }
-  return [...joined.map(ofMember), ...(await findInvited(core, invitations))];
+  return [...joined.map((row) => ofMember(core, row)), ...(await findInvited(core, invitations))];
 }
 
 /** Returns the JSON texts of the groups that the user sees, by id. */
@@ -169,7 +184,7 @@ export async function listGroups(
 ): Promise<PageEnvelope> {
   const joined = await listJoined(core.db, caller.userId, page);
   const invitations = await listInvitations(core, caller.userId, page, turns);
-  const seen = [...joined.map(ofMember), ...(await findInvited(core, invitations))];
+  const seen = [...joined.map((row) => ofMember(core, row)), ...(await findInvited(core, invitations))];
   return toMergedPage(
     page,
     seen,

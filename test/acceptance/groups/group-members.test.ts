@@ -76,7 +76,7 @@ test("a user who has the inviter as a contact sees the invitation and joins", { 
   ])
     problem(reply, 403, "not_admin");
   const joined = await join(made.id);
-  assert.deepEqual(joined, { ...made, role: "member", member_count: 2 });
+  assert.deepEqual(joined, { ...made, role: "member", invited_by: seen.invited_by, member_count: 2 });
   assert.deepEqual(await join(made.id), joined);
   await leave(made.id, theirs());
   problem(await call("GET", path, theirs()), 404, "group_not_found");

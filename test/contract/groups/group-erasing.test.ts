@@ -83,6 +83,30 @@ for (const limit of [3, 1000]) {
   });
 }
 
+for (const limit of [3, 1000]) {
+  onEachDatabase(`an erased user is nobody's inviter, ${limit} rows per step`, async (db) => {
+    await people(db, "a", "b", "c", "d", "e");
+    for (const id of ["grp_1", "grp_2"]) {
+      await createGroup(db, "a", id, ["b", "c", "d"]);
+      for (const name of ["b", "c", "d"]) await join(db, id, name);
+    }
+    await makeAdmin(db, "grp_1", "a", "b");
+    await inviteInto(db, "grp_1", "b", "e");
+    await join(db, "grp_1", "e");
+    await leaveGroup(db, "grp_2", "a");
+    const inviters = async () => {
+      const rows = await db.all<{ user_id: string; inviter_id: string }>(
+        sql`SELECT user_id, inviter_id FROM members WHERE inviter_id IS NOT NULL`,
+      );
+      return rows.map(({ user_id, inviter_id }) => `${user_id} ${inviter_id}`);
+    };
+    assert.equal((await inviters()).length, 7);
+    await deleteUser(db, "a", limit);
+    await eraseInSteps(db, limit);
+    assert.deepEqual(await inviters(), ["e b"]);
+  });
+}
+
 onEachDatabase("erasing a user declines their invitations without an event", async (db) => {
   await people(db, "a", "b");
   await createGroup(db, "a", "grp_1", ["b"]);

@@ -117,6 +117,11 @@ const GROUP = {
   ...({ id: true, name: true, description: true, avatar_url: true, conversation_id: true } as const),
   ...({ history: true, created_at: true, version: true, member_count: true } as const),
 };
+const JOINED = {
+  ...GROUP,
+  ...({ role: true, inviter_id: true, inviter_username: true, inviter_display_name: true } as const),
+  ...({ inviter_avatar_url: true, inviter_avatar_id: true, inviter_kind: true } as const),
+};
 const SEAT = { group_id: true, user_id: true, member_id: true, conversation_id: true, role: true } as const;
 const MEMBER = {
   ...({ id: true, group_id: true, user_id: true, username: true } as const),
@@ -141,7 +146,7 @@ async function allExpected(): Promise<Expected[]> {
     expect(pushSubscriptionsQuery("a", PAGE, 0), WEBHOOK),
     expect(uploadsQuery("a", PAGE, 0), UPLOAD),
     expect(deliveriesQuery("a", PAGE), DELIVERY),
-    expect(joinedQuery("a", PAGE), { ...GROUP, role: true }),
+    expect(joinedQuery("a", PAGE), JOINED),
     expect(groupSeat("a", "b"), SEAT),
     expect(membersQuery("a", "b", PAGE), MEMBER),
     expect(invitedQuery("a", PAGE), MEMBER),
@@ -155,7 +160,7 @@ async function allExpected(): Promise<Expected[]> {
       ...{ user_id: true, display_name: true, avatar_url: true, phone_number: true, set_fields: true },
     }),
     await expectRead((db) => allIdentities(db, "a"), { issuer: true, subject: true }),
-    await expectRead((db) => findJoined(db, "a", ["b"]), { ...GROUP, role: true }),
+    await expectRead((db) => findJoined(db, "a", ["b"]), JOINED),
     await expectRead((db) => findUserById(db, "a"), USER),
     await expectRead((db) => allUsers(db), DETAILED_USER),
     await expectRead((db) => findDetailedUser(db, "a"), DETAILED_USER),

@@ -21,18 +21,22 @@ type Row = Record<string, string | number | null>;
 /** Columns that store bytes. */
 const BYTES = new Set(["sha256", "key_hash", "fingerprint"]);
 
+/** The columns of a member of a direct conversation. */
+const IN_NO_GROUP = { group_id: null, member_id: null, role: null, inviter_id: null };
+
 /** This query sorts only the few members of one group. */
 const SORTS_A_GROUP = /ORDER BY CASE WHEN role = 'admin'/;
 
 const id = (prefix: string, number: number) => `${prefix}_${String(number).padStart(8, "0")}`;
 
-/** Half of all groups and invitations belong to user 0. */
+/** Half of all groups and invitations belong to user 0, who has invited the members of the other half. */
 function addGroup(add: (table: string, row: Row) => void, n: number, user: string): void {
   const group_id = id("grp", n);
   const group = { id: group_id, conversation_id: id("group", n), name: "a", history: "all" };
   add("groups", { ...group, created_at: 1, version: 1 });
   const seat = { conversation_id: group.conversation_id, user_id: user, joined_at: 1, since_id: "" };
-  add("members", { ...seat, contact_id: null, group_id, member_id: id("mem", n), role: "admin" });
+  const inviter_id = id("usr", n % 2 === 0 ? 1 : 0);
+  add("members", { ...seat, contact_id: null, group_id, member_id: id("mem", n), role: "admin", inviter_id });
   const invited = { group_id, member_id: id("mem", ROWS + n), inviter_id: user, created_at: 1 };
   // Half of the invitations also name user 0.
   add("invitations", { ...invited, username_key: n % 4 === 0 ? "0" : `${n}`, username: "a" });
@@ -67,7 +71,7 @@ function rowsOfTables(): Record<string, Row[]> {
       body: '{"username":"x"}',
     };
     add("contacts", { owner_id: user, id: id("con", n), conversation_id: own, ...found });
-    const direct = { contact_id: id("con", n), group_id: null, member_id: null, role: null };
+    const direct = { contact_id: id("con", n), ...IN_NO_GROUP };
     add("members", { conversation_id: own, user_id: user, joined_at: 1, since_id: "", ...direct });
     if (n % 40 === 0) add("conversations", { id: own, last_id: id("msg", ROWS) });
     add("places", { user_id: user, conversation_id: own, position: id("", n) });

@@ -74,6 +74,11 @@ const PLANTED: [table: string, row: Record<string, Value>, found: string[]][] = 
   ],
   ["groups", aGroup("grp_x"), ["groups grp_x has no member"]],
   ["members", aSeat("grp_x", "cnv_x", "member"), ["members cnv_x a is of a group that is gone"]],
+  [
+    "members",
+    { ...aSeat("grp_1", "cnv_grp_1", "member"), user_id: "b", inviter_id: "x" },
+    ["members cnv_grp_1 b is invited by a user who is gone"],
+  ],
   ["invitations", anInvitation("grp_x", "a"), ["invitations grp_x mem_x a is into a group that is gone"]],
   ["invitations", anInvitation("grp_1", "b"), ["invitations grp_1 mem_x b is by somebody who is no member"]],
   [

@@ -51,7 +51,13 @@ export class Groups {
     );
   }
 
-  /** Returns whom the user sees as the inviter. */
+  /** Returns the user whom the group shows as its reader's inviter; an erased one is not shown. */
+  shownInviter(user: User, group: Group): User | undefined {
+    const inviter = group.members.get(user)?.inviter ?? this.inviterOf(user, group);
+    return inviter && this.model.users.get(inviter.name) === inviter ? inviter : undefined;
+  }
+
+  /** Returns whom the user sees as the inviter before joining. */
   inviterOf(user: User, group: Group): User | undefined {
     return group.members.has(user) ? undefined : this.invitationOf(user, group)?.inviter;
   }
@@ -113,7 +119,7 @@ export class Groups {
     const group: Group = { ...fields, id: "", conversation, createdAt: at, members, invitations: [] };
     conversation.group = group;
     this.model.groups.push(group);
-    this.#seat(user, group, { id: "", role: "admin", joinedAt: at }, 0, at);
+    this.#seat(user, group, { id: "", role: "admin", inviter: null, joinedAt: at }, 0, at);
     for (const username of usernames)
       if (username.toLowerCase() !== user.name) this.invite(user, group, username, at);
     return group;
@@ -136,7 +142,7 @@ export class Groups {
    */
   join(user: User, group: Group, at: number): void {
     const { conversation } = group;
-    const { seat } = this.invitationOf(user, group)!;
+    const { seat, inviter } = this.invitationOf(user, group)!;
     const isBack = conversation.left.has(user);
     const seesAll = group.history === "all" && !isBack;
     group.invitations = group.invitations.filter((each) => each.seat !== seat);
@@ -144,7 +150,7 @@ export class Groups {
     this.#seat(
       user,
       group,
-      { id: seat.id, role: "member", joinedAt: at },
+      { id: seat.id, role: "member", inviter, joinedAt: at },
       seesAll ? 0 : conversation.messages.length,
       at,
     );
@@ -168,6 +174,7 @@ export class Groups {
       const member: Member = {
         id: this.invitationsOf(user.name, group)[0]?.seat.id ?? "",
         role: "member",
+        inviter: admin,
         joinedAt: at,
       };
       group.invitations = group.invitations.filter(

@@ -249,7 +249,7 @@ export function checkGroup(world: World, user: User, group: Group, shown: Shown)
 /** Returns the group as the user sees it. */
 export function toShown(world: World, user: User, group: Group): Shown {
   const view = world.groups.view(user, group);
-  const inviter = view === "invited" && world.groups.invitationOf(user, group)!.inviter;
+  const inviter = world.groups.shownInviter(user, group);
   return {
     id: group.id,
     name: group.name,

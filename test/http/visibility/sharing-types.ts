@@ -125,6 +125,8 @@ export interface Group {
 export interface Member {
   id: string;
   role: "admin" | "member";
+  /** Who has invited or added the member; null: nobody. */
+  inviter: User | null;
   /** Milliseconds. */
   joinedAt: number;
 }

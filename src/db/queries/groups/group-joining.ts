@@ -5,7 +5,7 @@ import { publishEvent, publishToMembers, toMemberReference, toReference } from "
 import { MessageIds, systemMessage } from "../messages/message-system.ts";
 import { grantFiles } from "../people/conversation-joining.ts";
 import { continueDeparture } from "../people/conversation-leaving.ts";
-import { seenInvitation } from "../people/invitations.ts";
+import { type SeenInvitation, seenInvitation } from "../people/invitations.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { leave } from "./group-leaving.ts";
 import { type GroupSeat, groupSeat, seatStatements } from "./groups.ts";
@@ -58,7 +58,7 @@ const joinGroup = write(
   function* ({ groupId, userId, limit, entry, ...input }: JoinGroup): Write<{ id: string }> {
     if (yield* get(groupSeat(groupId, userId))) return { id: groupId };
     const group = yield* getInvited(groupId, userId);
-    const { conversation_id: conversationId, member_id } = group;
+    const { conversation_id: conversationId, member_id, inviter_id } = group;
     yield* demandReady(group, userId, limit);
     const messageId = new MessageIds(input.messageId, group.last_id).next();
     const seat = {
@@ -72,7 +72,7 @@ const joinGroup = write(
     yield* batch([
       sql`DELETE FROM invitations WHERE group_id = ${groupId} AND member_id = ${member_id}`,
       sql`DELETE FROM preparing WHERE conversation_id = ${conversationId} AND user_id = ${userId}`,
-      ...seatStatements(seat, group.seesAll ? "" : group.last_id, messageId, entry.at),
+      ...seatStatements(seat, inviter_id, group.seesAll ? "" : group.last_id, messageId, entry.at),
       ...(yield* systemMessage(conversationId, messageId, message, entry.at)),
       publishEvent("group.created", entry.at, userId, conversationId, toReference(groupId, conversationId)),
       publishToMembers("member.created", entry.at, conversationId, toMemberReference(member_id, groupId)),
@@ -106,10 +106,13 @@ export function* demandReady(group: Joined, userId: string, limit: number): Writ
 }
 
 /** Throws `group_not_found` if the user sees no invitation. */
-function* getInvited(groupId: string, userId: string): Write<Joined> {
+function* getInvited(groupId: string, userId: string): Write<Joined & Pick<SeenInvitation, "inviter_id">> {
   const invitation = yield* get(seenInvitation(userId, groupId));
   if (!invitation) throw new ParleyError("group_not_found");
-  return yield* getJoined(groupId, userId, invitation.member_id);
+  return {
+    ...(yield* getJoined(groupId, userId, invitation.member_id)),
+    inviter_id: invitation.inviter_id,
+  };
 }
 
 /** Throws `group_not_found`. */

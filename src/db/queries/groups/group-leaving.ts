@@ -129,4 +129,18 @@ export function* leaveGroups(
   return limit - Math.max(left, 0);
 }
 
+/** Part of erasing a user: the members whom the user has invited no longer refer to the user. Returns how many did. */
+export function* forgetInviter(userId: string, limit: number): Write<number> {
+  const invited = yield* all<{ conversation_id: string; user_id: string }>(
+    sql`SELECT conversation_id, user_id FROM members WHERE inviter_id = ${userId} LIMIT ${limit} + 0`,
+  );
+  yield* batch(
+    invited.map(
+      ({ conversation_id, user_id }) => sql`UPDATE members SET inviter_id = NULL
+        WHERE conversation_id = ${conversation_id} AND user_id = ${user_id}`,
+    ),
+  );
+  return invited.length;
+}
+
 export const leavingWrites = { leaveGroup };

@@ -8,7 +8,7 @@ import { batch, get, type Write, write } from "../../write.ts";
 import { publishEvent, publishToMembers, toMemberReference, toReference } from "../events/events.ts";
 import { findLastId, MessageIds, systemMessage } from "../messages/message-system.ts";
 import { invite, type NewInvitation, publishUpdateToInvited, seenInvitation } from "../people/invitations.ts";
-import { getNamed, getUser } from "../people/users.ts";
+import { getNamed, getUser, type UserKind } from "../people/users.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
 import { positionOf } from "../visibility/seats.ts";
 
@@ -29,10 +29,22 @@ export interface GroupRow {
 
 export interface JoinedGroupRow extends GroupRow {
   role: Role;
+  /** The user who has invited or added the member; null if there is none, or the user was erased. */
+  inviter_id: string | null;
+  inviter_username: string | null;
+  inviter_display_name: string | null;
+  inviter_avatar_url: string | null;
+  inviter_avatar_id: string | null;
+  inviter_kind: UserKind | null;
 }
 
 const COLUMNS = sql`g.id, g.name, g.description, g.avatar_url, g.conversation_id, g.history, g.created_at, g.version,
   (SELECT COUNT(*) FROM members o WHERE o.conversation_id = g.conversation_id) AS member_count`;
+
+const JOINED = sql`SELECT ${COLUMNS}, s.role, u.id AS inviter_id, u.username AS inviter_username,
+    u.display_name AS inviter_display_name, u.avatar_url AS inviter_avatar_url, u.avatar_id AS inviter_avatar_id,
+    u.kind AS inviter_kind
+  FROM members s JOIN groups g ON g.id = s.group_id LEFT JOIN users u ON u.id = s.inviter_id`;
 
 /** Returns groups by their ids, without checking who sees them. */
 export function findGroups(db: Reader, ids: readonly string[]): Promise<GroupRow[]> {
@@ -41,10 +53,7 @@ export function findGroups(db: Reader, ids: readonly string[]): Promise<GroupRow
 
 /** Returns those of the groups that the user is a member of. */
 export function findJoined(db: Reader, userId: string, ids: readonly string[]): Promise<JoinedGroupRow[]> {
-  return db.all(
-    sql<JoinedGroupRow>`SELECT ${COLUMNS}, s.role FROM members s JOIN groups g ON g.id = s.group_id
-      WHERE s.user_id = ${userId} AND s.group_id IN (${list(ids)})`,
-  );
+  return db.all(sql<JoinedGroupRow>`${JOINED} WHERE s.user_id = ${userId} AND s.group_id IN (${list(ids)})`);
 }
 
 /** Returns the groups of a page that the user is a member of, and one more if there is one. */
@@ -53,8 +62,7 @@ export function listJoined(db: Reader, userId: string, page: Page): Promise<Join
 }
 
 export function joinedQuery(userId: string, page: Page): Statement<JoinedGroupRow> {
-  return sql`SELECT ${COLUMNS}, s.role FROM members s JOIN groups g ON g.id = s.group_id
-    WHERE s.user_id = ${userId} AND ${pageClause(page, sql`s.group_id`)}`;
+  return sql`${JOINED} WHERE s.user_id = ${userId} AND ${pageClause(page, sql`s.group_id`)}`;
 }
 
 /** Finds the invitation that shows the group to the user. */
@@ -131,7 +139,7 @@ const createGroup = write({ publishesEvents: true }, function* (input: CreateGro
     sql`INSERT INTO groups (id, conversation_id, name, description, avatar_url, history, created_at, version)
       VALUES (${id}, ${conversationId}, ${input.name}, ${input.description}, ${input.avatarUrl}, ${input.history},
         ${at}, 1)`,
-    ...seatStatements(seat, "", messageId, at),
+    ...seatStatements(seat, null, "", messageId, at),
     ...(added.length > 0 ? [] : yield* systemMessage(conversationId, messageId, joined, at)),
     publishEvent("group.created", at, userId, conversationId, toReference(id, conversationId)),
     publishToMembers("member.created", at, conversationId, toMemberReference(input.memberId, id)),
@@ -183,7 +191,7 @@ export function* addStatements(
     entryId = laterId(entryId, entryId);
     const seat = { group_id: groupId, user_id: userId, member_id: memberId, role: "member" } as const;
     statements.push(
-      ...seatStatements({ ...seat, conversation_id: conversationId }, sinceId, messageId, at),
+      ...seatStatements({ ...seat, conversation_id: conversationId }, adminId, sinceId, messageId, at),
       publishEvent("group.created", at, userId, conversationId, toReference(groupId, conversationId)),
       recordEntry({ ...entry, id: entryId }, "member.added", memberId, {
         group_id: groupId,
@@ -197,14 +205,16 @@ export function* addStatements(
 /** Part of other writes: seats a member, for whom messages up to this one count as read. */
 export function seatStatements(
   seat: GroupSeat,
+  inviterId: string | null,
   sinceId: string,
   messageId: string,
   now: number,
 ): Statement[] {
   const { conversation_id: conversationId, user_id: userId } = seat;
   return [
-    sql`INSERT INTO members (conversation_id, user_id, joined_at, since_id, group_id, member_id, role)
-      VALUES (${conversationId}, ${userId}, ${now}, ${sinceId}, ${seat.group_id}, ${seat.member_id}, ${seat.role})`,
+    sql`INSERT INTO members (conversation_id, user_id, joined_at, since_id, group_id, member_id, role, inviter_id)
+      VALUES (${conversationId}, ${userId}, ${now}, ${sinceId}, ${seat.group_id}, ${seat.member_id}, ${seat.role},
+        ${inviterId})`,
     sql`INSERT INTO places (user_id, conversation_id, position)
       VALUES (${userId}, ${conversationId}, ${positionOf(messageId)})`,
     sql`INSERT INTO marks (user_id, conversation_id, last_read_id) VALUES (${userId}, ${conversationId}, ${messageId})`,

@@ -3,7 +3,7 @@ import { type Reader, sql } from "../../sql.ts";
 import { all, batch, eraseSome, get, run, type Write, write } from "../../write.ts";
 import { forgetEventsOf } from "../events/events.ts";
 import { eraseUploadsOf } from "../files/upload-resumable.ts";
-import { leaveGroups } from "../groups/group-leaving.ts";
+import { forgetInviter, leaveGroups } from "../groups/group-leaving.ts";
 import { continueJoining } from "../people/conversation-joining.ts";
 import { continueDeparture, leaveConversation } from "../people/conversation-leaving.ts";
 import { declineAll } from "../people/invitations.ts";
@@ -91,6 +91,8 @@ function* eraseRowsOf(user: ErasedUser, { now, limit, messageId }: EraseInput): 
     (left: number) => declineAll(user.username_key, now, left),
     (left: number) => leaveContacts(user, left, now),
     (left: number) => leaveGroups(user, messageId, now, left),
+    // After the groups, into which a request that began before the deletion may have added members.
+    (left: number) => forgetInviter(user.user_id, left),
     (left: number) => leaveConversation(user.conversation_id, user.user_id, now, left),
     (left: number) =>
       eraseSome("blocks", ["owner_id", "username_key"], sql`owner_id = ${user.user_id}`, left),

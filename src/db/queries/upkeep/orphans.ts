@@ -206,6 +206,12 @@ const RULES: readonly Rule[] = [
 /** The rules about profiles, whose tables and columns 0.1.0 did not have. */
 const OF_PROFILES: readonly Rule[] = [
   {
+    table: "members",
+    problem: "is invited by a user who is gone",
+    find: sql`SELECT r.conversation_id || ' ' || r.user_id AS row FROM members r WHERE r.inviter_id IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM users u WHERE u.id = r.inviter_id) AND NOT ${isErased(sql`r.inviter_id`)}`,
+  },
+  {
     table: "avatars",
     problem: "is not the picture of its user",
     find: sql`SELECT r.user_id AS row FROM avatars r

@@ -49,7 +49,7 @@ export const TABLES: readonly Table[] = [
   table(
     "members",
     ["conversation_id", "user_id"],
-    ["joined_at", "since_id", "contact_id", "contact_joined", "role", "group_id", "member_id"],
+    ["joined_at", "since_id", "contact_id", "contact_joined", "role", "group_id", "member_id", "inviter_id"],
   ),
   table(
     "groups",

@@ -40,4 +40,7 @@ CREATE TABLE profile_changes (
 -- The contacts whose conversation a user has left are informed of changes of the profile, too.
 CREATE INDEX departures_by_user ON departures (user_id);
 
+ALTER TABLE members ADD COLUMN inviter_id TEXT COLLATE "C";
+CREATE INDEX members_by_inviter ON members (inviter_id) WHERE inviter_id IS NOT NULL;
+
 ALTER TABLE audit ADD COLUMN acted_by_id TEXT COLLATE "C";

@@ -43,5 +43,9 @@ CREATE TABLE profile_changes (
 -- The contacts whose conversation a user has left are informed of changes of the profile, too.
 CREATE INDEX departures_by_user ON departures (user_id);
 
+-- The user who has invited or added this member; null: nobody, a user who was erased, or one who did so before this migration.
+ALTER TABLE members ADD COLUMN inviter_id TEXT;
+CREATE INDEX members_by_inviter ON members (inviter_id) WHERE inviter_id IS NOT NULL;
+
 -- The user whose token acted as actor_id; null: the actor's own.
 ALTER TABLE audit ADD COLUMN acted_by_id TEXT;

@@ -154,6 +154,29 @@ test("the list of members reloads when the user returns to the window", {
   assertQuiet(people);
 });
 
+test("the details of a group say who invited the user, by the name of that person", {
+  skip: noChromium,
+}, async (t) => {
+  const { server, people } = await gather(t);
+  const [ann, bob] = people;
+  await makeGroup(server, people, "Climbing");
+  for (const { page } of [ann, bob]) {
+    await page.setViewportSize({ width: 1600, height: 900 });
+    await page.getByRole("option", { name: "Climbing" }).click();
+  }
+  const details = ({ page }: typeof ann) => page.getByRole("complementary", { name: "About Climbing" });
+  await details(bob).getByText("Ann invited you", { exact: true }).waitFor();
+  await read(send(server, ann.user, "PUT", "/v1/me", { display_name: "Ada" }), 200);
+  await details(bob).getByText("Ada invited you", { exact: true }).waitFor();
+  // A narrow window shows it with the members.
+  await bob.page.setViewportSize({ width: 360, height: 740 });
+  await press(bob.page, "Members of Climbing");
+  await bob.page.getByRole("dialog").getByText("Ada invited you", { exact: true }).waitFor();
+  await details(ann).getByText("3 members").waitFor();
+  assert.equal(await details(ann).getByText("invited you").count(), 0);
+  assertQuiet(people);
+});
+
 test("system messages do not count as unread, messages of members do", { skip: noChromium }, async (t) => {
   const { server, people } = await gather(t);
   const [ann, bob] = people;

@@ -5,7 +5,7 @@ import { Avatar, usePeople } from "../people/people.tsx";
 import { counted } from "../ui/format.ts";
 import { useOneTabStop } from "../ui/one-tab-stop.ts";
 import { PageFailure, Reading } from "../ui/page-notes.tsx";
-import { MemberDialog, MemberText, sortMembers } from "./members.tsx";
+import { InvitedBy, MemberDialog, MemberText, sortMembers } from "./members.tsx";
 import { toGroupFace } from "./texts.ts";
 import { useMembers } from "./use-groups.ts";
 
@@ -17,6 +17,7 @@ export function GroupDetails({ group }: { group: Group }) {
         <Avatar {...toGroupFace(group)} size="large" />
         <strong>{group.name}</strong>
         <span class="muted small">{counted(group.member_count, "member", "members")}</span>
+        <InvitedBy group={group} />
       </div>
       {group.description !== null && <p class="group-description">{group.description}</p>}
       <section class="details-part">

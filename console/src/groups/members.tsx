@@ -33,6 +33,7 @@ export function Members({ group, onClose }: { group: Group; onClose: () => void 
     <>
       <Dialog title={`Members of ${group.name}`} onClose={onClose}>
         {group.description !== null && <p class="dialog-text group-description">{group.description}</p>}
+        <InvitedBy group={group} />
         {isAdmin && <Invite group={group} pages={pages} />}
         {pages.loading && pages.items.length === 0 && <Reading />}
         <PageFailure pages={pages} />
@@ -63,6 +64,12 @@ export function Members({ group, onClose }: { group: Group; onClose: () => void 
       )}
     </>
   );
+}
+
+/** Says who has invited the user. */
+export function InvitedBy({ group: { invited_by: inviter } }: { group: Group }) {
+  const people = usePeople();
+  return inviter && <p class="dialog-text muted small">{people.toPerson(inviter).name} invited you</p>;
 }
 
 /** Sorts admins first, then members, then those invited. */

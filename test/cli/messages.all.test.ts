@@ -63,6 +63,22 @@ onEachServer("reactions are added, listed and removed", async (t, server) => {
   }
 });
 
+onEachServer("the readers of a message are listed", async (t, server) => {
+  const { ada, bob, conversation } = await pair(t, server);
+  const [{ id: message_id }] = items(await ada.run("send", "bob", "Hello", "--json"));
+  assert.equal((await ada.run("readers", message_id)).stdout, "ID  USERNAME  NAME\n");
+  const login = await readFile(join(bob.folder, ".config/parley/login.json"), "utf8");
+  await new Parley(JSON.parse(login)).conversations.markRead(conversation, { message_id });
+  assert.match((await ada.run("readers", message_id)).stdout, /^ID +USERNAME +NAME\nusr_\w{26} +bob\n$/);
+  assert.deepEqual(
+    items(await bob.run("readers", message_id, "--json")).map(({ username }) => username),
+    ["bob"],
+  );
+  const unknown = await ada.run("readers", `msg_${"0".repeat(26)}`);
+  assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);
+  assert.match(unknown.stderr, /^parley: /);
+});
+
 onEachServer(
   "a sender deletes a message for everybody, anybody deletes it for themselves",
   async (t, server) => {

@@ -308,6 +308,13 @@ function addMessageCommands(program: Command, io: Io, end: End): void {
       end(await (await import("./messages.ts")).react(io, id, emoji, options)),
     );
   program
+    .command("readers")
+    .argument("<message>", MESSAGE)
+    .option(...LIMIT)
+    .option(...JSON_OPTION)
+    .description("list the users who have read a message")
+    .action(async (id, options) => end(await (await import("./messages.ts")).listReaders(io, id, options)));
+  program
     .command("chat")
     .argument("<conversation>", CONVERSATION)
     .option("--limit <n>", "number of earlier messages, up to 100 (default: 20)", parseLimit)

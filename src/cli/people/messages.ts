@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { text as readText } from "node:stream/consumers";
-import type { Attachment, Conversation, Message } from "../../../packages/parley-client/src/index.ts";
+import type { Attachment, Conversation, Message, Reader } from "../../../packages/parley-client/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
@@ -26,6 +26,12 @@ const MESSAGE_COLUMNS: readonly Column<Message>[] = [
   ["MESSAGE", (message) => [summary(message), ...message.reactions.map(reactionText)].join("  ")],
 ];
 
+const READER_COLUMNS: readonly Column<Reader>[] = [
+  ["ID", ({ id }) => id],
+  ["USERNAME", ({ username }) => username],
+  ["NAME", ({ display_name }) => display_name ?? ""],
+];
+
 /** Lists conversations, those with the most recent activity first. */
 export function listConversations(io: Io, options: ListOptions & { unread?: boolean }): Promise<number> {
   const query = { limit: pageSize(options), unread: options.unread };
@@ -44,6 +50,15 @@ export function listMessages(io: Io, who: string, options: ListOptions): Promise
     const list = parley.messages.list({ conversation_id, limit: pageSize(options) }, { signal: io.stop });
     const empty = `No messages yet. Send one: parley send ${harmless(who)} TEXT`;
     await printList(io, list, MESSAGE_COLUMNS, options, empty);
+    return 0;
+  });
+}
+
+/** Lists the users who have read a message. */
+export function listReaders(io: Io, id: string, options: ListOptions): Promise<number> {
+  return asPerson(io, async ({ messages }) => {
+    const list = messages.listReaders(id, { limit: pageSize(options) }, { signal: io.stop });
+    await printList(io, list, READER_COLUMNS, options, "Nobody has read this message yet.");
     return 0;
   });
 }

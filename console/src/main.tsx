@@ -265,7 +265,7 @@ function useLive(user: SignedInUser, tools: Tools, setAway: (isAway: boolean) =>
       if (isStored && uploads.running === 0) refreshMe();
     });
     groups.load();
-    if (user.me.scopes.includes("contacts:read")) people.load();
+    people.load();
     const counting = setInterval(() => document.hidden && refreshMe(), HIDDEN_MS);
     const retry = () => document.hidden || events.publish({ type: "retry" });
     const watched = connect(user.access, watchedFetch(noteAway(setAway, retry)));

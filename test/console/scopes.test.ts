@@ -150,6 +150,33 @@ testScenes("tokens without some scope", {
     assert.deepEqual(guard.complaints, []);
   },
 
+  "a token without contacts:read shows people in colour and asks for no contacts": async (world) => {
+    const { server, proxy } = world;
+    const [user, bob] = [await server.user(), await server.user()];
+    const id = await introduce(server, user, bob);
+    await say(server, bob, id, "hello");
+    const asked: string[] = [];
+    proxy.fate = (line) => {
+      if (line.startsWith("GET /v1/contacts")) asked.push(line);
+      return "pass";
+    };
+    const { page, guard } = await enter(world, user, [
+      ...(["messages:read", "groups:read", "groups:write", "events:read"] as const),
+    ]);
+    const coloured = page.locator('.avatar[style*="--hue"]');
+    await page.getByRole("option", { name: "Bob" }).filter({ has: coloured }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("bo");
+    await page.getByRole("dialog").getByRole("option", { name: "Bob" }).filter({ has: coloured }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Create a group" }).click();
+    await page.getByRole("dialog").getByLabel("Name", { exact: true }).fill("Club");
+    await page.getByRole("button", { name: "Create", exact: true }).click();
+    await page.getByRole("heading", { name: "Club" }).waitFor();
+    assert.deepEqual(asked, []);
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "a token for contacts only says that it lacks messages": async (world) => {
     const { server } = world;
     const user = await server.user();

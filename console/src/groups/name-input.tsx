@@ -53,9 +53,10 @@ export function NameInput(props: {
 
 /** Returns contacts that match. On failure there are none, because any name can be typed. */
 function useContactSuggestions(q: string): readonly Contact[] {
-  const { parley } = useSession();
+  const { parley, can } = useSession();
   const [found, setFound] = useState<readonly Contact[]>([]);
   useEffect(() => {
+    if (!can("contacts:read")) return;
     const controller = new AbortController();
     parley.contacts
       .list({ active: true, limit: SUGGESTED, ...(q && { q }) }, { signal: controller.signal })

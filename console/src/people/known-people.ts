@@ -1,6 +1,12 @@
 // How people are shown. Each person has one name, one picture and one colour, wherever they appear.
-import type { Contact, Conversation, Message, Parley } from "../../../packages/parley-client/src/index.ts";
-import { isCode, isPassing } from "../failures.ts";
+import type {
+  Contact,
+  Conversation,
+  Me,
+  Message,
+  Parley,
+} from "../../../packages/parley-client/src/index.ts";
+import { isPassing } from "../failures.ts";
 import type { Change, ChangeFeed } from "../session/live.ts";
 import { oncePerFrame } from "../ui/frames.ts";
 import { Watched } from "../ui/watched.ts";
@@ -78,7 +84,8 @@ export class KnownPeople extends Watched {
   #keys = new Map<string, string>();
   /** Contacts that changed since the running request. */
   #heard = new Set<string>();
-  #isLoaded = false;
+  #canRead: boolean;
+  #isLoaded: boolean;
   #isStale = false;
   #isBusy = false;
   #parley: Parley;
@@ -86,17 +93,21 @@ export class KnownPeople extends Watched {
   #events: ChangeFeed;
   #failed: (error: unknown) => void;
 
-  constructor(parley: Parley, me: User, events: ChangeFeed, failed: (error: unknown) => void) {
+  constructor(parley: Parley, me: Me, events: ChangeFeed, failed: (error: unknown) => void) {
     super();
     this.#parley = parley;
+    this.#canRead = me.scopes.includes("contacts:read");
+    // Without the scope there is nothing to wait for.
+    this.#isLoaded = !this.#canRead;
     this.#ownKey = toKey(me.username);
     this.#events = events;
     this.#failed = failed;
     this.learn([me]);
   }
 
-  /** Reads all contacts. */
+  /** Reads all contacts, if the token may. */
   load(): void {
+    if (!this.#canRead) return;
     this.#isStale = true;
     void this.#work();
   }
@@ -171,7 +182,7 @@ export class KnownPeople extends Watched {
         if (isPassing(error)) {
           this.#isStale = true;
           await this.#events.pause(++failures);
-        } else if (!isCode(error, "insufficient_scope")) this.#failed(error);
+        } else this.#failed(error);
       }
       this.#isLoaded = true;
       this.#redraw();
@@ -193,7 +204,7 @@ export class KnownPeople extends Watched {
   /** Reads the contact of a user again, which shows their profile. There is no event of the contact. */
   async #refresh(username: string): Promise<void> {
     const contact = this.#contacts.get(toKey(username));
-    if (!contact) return;
+    if (!contact || !this.#canRead) return;
     try {
       await this.#events.publishResult(
         () => this.#parley.contacts.retrieve(contact.id),

@@ -138,9 +138,10 @@ function toScore({ name, hint }: Place, typed: string): number | undefined {
 
 /** Returns contacts: the newest, and all that the server has found so far. On failure the conversations suffice. */
 function useContacts(q: string): readonly Contact[] {
-  const { parley } = useSession();
+  const { parley, can } = useSession();
   const [all, setAll] = useState<ReadonlyMap<string, Contact>>(new Map());
   useEffect(() => {
+    if (!can("contacts:read")) return;
     const controller = new AbortController();
     parley.contacts
       .list({ active: true, limit: PAGE, ...(q && { q }) }, { signal: controller.signal })

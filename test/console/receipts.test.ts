@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
 import { noChromium } from "../support/engines/chromium.ts";
-import { signIn } from "./browser.ts";
+import { assertAccessible, focused, signIn } from "./browser.ts";
 import { assertQuiet, gather, makeGroup } from "./in-groups.ts";
 import { testScenes } from "./scenes.ts";
 import { find, introduce, meet, say, write } from "./talk.ts";
@@ -75,7 +75,7 @@ testScenes("progress of messages", {
   },
 });
 
-test("a group shows nobody who has read a message", { skip: noChromium }, async (t) => {
+test("the tick of a message in a group does not say that it was read", { skip: noChromium }, async (t) => {
   const { server, people } = await gather(t);
   const [ann, bob] = people;
   await makeGroup(server, people, "Climbers");
@@ -86,5 +86,46 @@ test("a group shows nobody who has read a message", { skip: noChromium }, async 
   await find(ann.page, "Yes").waitFor();
   await sees(ann.page, "Tuesday?", "Sent");
   assert.equal(await ann.page.locator(".tick").count(), 1);
+  assertQuiet(people);
+});
+
+test("a group lists who has read a message, for its sender", { skip: noChromium }, async (t) => {
+  const { server, people } = await gather(t);
+  const [ann, bob, cat] = people;
+  const { conversation_id } = await makeGroup(server, people, "Climbers");
+  const { id } = await say(server, ann.user, conversation_id, "Tuesday?");
+  await say(server, bob.user, conversation_id, "Yes");
+  const { page } = ann;
+  await page.getByRole("option", { name: /Climbers/ }).click();
+  const message = find(page, "Tuesday?");
+  const openReaders = async () => {
+    await message.focus();
+    for (const key of ["Tab", "Tab", "Tab"]) await page.keyboard.press(key);
+    await page.getByRole("button", { name: "Read by" }).and(focused(page)).waitFor();
+    await page.keyboard.press("Enter");
+  };
+  await openReaders();
+  await page
+    .getByRole("dialog", { name: "Read by", exact: true })
+    .getByText("Nobody has read this message yet.")
+    .waitFor();
+  await page.keyboard.press("Escape");
+  await message.and(focused(page)).waitFor();
+  for (const { user } of [bob, cat]) await read(server, user, conversation_id, { message_id: id });
+  await page.route("**/readers?*", (route) =>
+    route.continue({ url: route.request().url().replace("limit=100", "limit=1") }),
+  );
+  await openReaders();
+  const dialog = page.getByRole("dialog", { name: "Read by 2", exact: true });
+  await dialog.waitFor();
+  assert.deepEqual(await dialog.locator(".contact-name").allTextContents(), ["Cat", "Bob"]);
+  assert.equal(await dialog.locator('.member .avatar[style*="--hue"]').count(), 2);
+  await assertAccessible(page, "the readers of a message");
+  await page.keyboard.press("Escape");
+  await message.and(focused(page)).waitFor();
+  await find(page, "Yes").focus();
+  await find(page, "Yes").getByRole("button", { name: "Reply" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Read by" }).count(), 0);
+  await page.unrouteAll({ behavior: "wait" });
   assertQuiet(people);
 });

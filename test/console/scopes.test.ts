@@ -6,7 +6,7 @@ import { type TestUser, upload } from "../support/app.ts";
 import { read, send } from "../support/people.ts";
 import { dropFiles, makeContact, openFiles, signIn } from "./browser.ts";
 import { testScenes, type World } from "./scenes.ts";
-import { introduce, say } from "./talk.ts";
+import { find, introduce, say } from "./talk.ts";
 
 type Scopes = NonNullable<Parameters<typeof createToken>[3]["scopes"]>;
 
@@ -100,7 +100,12 @@ testScenes("tokens without some scope", {
     const [user, bob] = [await server.user(), await server.user()];
     await introduce(server, user, bob);
     const me = await read<{ username: string }>(send(server, user, "GET", "/v1/me"), 200);
-    await read(send(server, user, "POST", "/v1/groups", { name: "Climbing" }), 201);
+    const fields = { name: "Climbing" };
+    const { conversation_id } = await read<{ conversation_id: string }>(
+      send(server, user, "POST", "/v1/groups", fields),
+      201,
+    );
+    await say(server, user, conversation_id, "my own");
     await read(send(server, bob, "POST", "/v1/groups", { name: "Chess", members: [me.username] }), 201);
     const { page, guard } = await enter(world, user, READ);
     await page.getByText("Your access token does not allow you to answer invitations.").waitFor();
@@ -109,6 +114,9 @@ testScenes("tokens without some scope", {
     await page.getByRole("heading", { name: "Climbing" }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Edit Climbing" }).count(), 0);
     assert.deepEqual(await listItems(page), ["Conversation settings"]);
+    await find(page, "my own").focus();
+    await page.getByRole("button", { name: "Read by" }).waitFor();
+    assert.deepEqual(await listButtons(page, ".message-actions"), ["Read by"]);
     await page.getByRole("button", { name: "Members of Climbing" }).click();
     await page.getByRole("dialog").getByText("(you)").waitFor();
     const buttons = await listButtons(page, "dialog");

@@ -14,6 +14,8 @@ export interface MessageActions {
   react: (message: Message) => void;
   /** Adds or removes a reaction of the user. */
   toggle: (message: Message, emoji: string) => void;
+  /** Lists who has read a message. */
+  showReaders: (message: Message) => void;
   reply: (message: Message) => void;
   edit: (message: Message) => void;
   remove: (message: Message) => void;
@@ -56,14 +58,16 @@ export function MessageTools(props: {
   const { message, actions, own } = props;
   const { can } = useSession();
   const isText = message.type === "text";
+  const mayWrite = can("messages:write");
   const all: [IconName, string, (message: Message) => void, boolean][] = [
-    ["reply", "Reply", actions.reply, isText],
-    ["react", "React", actions.react, true],
-    ["edit", "Edit", actions.edit, isText && own],
-    ["trash", "Delete", actions.remove, true],
+    ["reply", "Reply", actions.reply, mayWrite && isText],
+    ["react", "React", actions.react, mayWrite],
+    ["checks", "Read by", actions.showReaders, isText && own && actions.kind === "group"],
+    ["edit", "Edit", actions.edit, mayWrite && isText && own],
+    ["trash", "Delete", actions.remove, mayWrite],
   ];
   const choices = all.filter(([, , , isPossible]) => isPossible);
-  if (!can("messages:write")) return null;
+  if (choices.length === 0) return null;
   if (isTouched()) {
     return (
       <span class="message-actions">

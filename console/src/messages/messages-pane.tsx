@@ -17,6 +17,7 @@ import { MessageList, type Target } from "./message-list.tsx";
 import type { MessageActions } from "./message-tools.tsx";
 import type { Outgoing } from "./outbox.ts";
 import { ReactionPicker, useToggleReaction } from "./reactions.tsx";
+import { Readers } from "./readers.tsx";
 import { RemoveMessage } from "./remove-message.tsx";
 import { useConversation } from "./use-conversation.ts";
 import { type Messages, useMessages } from "./use-messages.ts";
@@ -28,9 +29,9 @@ const MAX_ON_PAGE = 45;
 /** An id before all others, for a conversation never read. */
 const BEFORE_ALL = "msg_00000000000000000000000000";
 
-/** The question that a dialog asks about a message. */
+/** A message, and the dialog about it. */
 interface Question {
-  kind: "react" | "remove";
+  kind: "react" | "readers" | "remove";
   message: Message;
 }
 
@@ -296,6 +297,7 @@ function useActions(parts: {
       kind,
       react: (message) => ask({ kind: "react", message }),
       toggle,
+      showReaders: (message) => ask({ kind: "readers", message }),
       reply: (message) => {
         setEditing(undefined);
         drafts.change(id, { replyTo: message });
@@ -323,6 +325,7 @@ function MessageDialog(
     focusContent(message.id);
   };
   if (kind === "remove") return <RemoveMessage message={message} kind={actions.kind} onClose={close} />;
+  if (kind === "readers") return <Readers message={message} onClose={close} />;
   const choose = (emoji: string) => actions.toggle(message, emoji);
   return <ReactionPicker message={message} onChoose={choose} onClose={close} />;
 }

@@ -70,6 +70,7 @@ export class OpenId {
       return { ...claims, ...(await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)) };
     } catch (error) {
       this.#failed(error);
+      if (isOutage(error)) throw unavailable();
       throw new ParleyError("invalid_token", "The identity provider did not sign you in. Sign in again.");
     }
   }
@@ -79,9 +80,7 @@ export class OpenId {
     this.#found ??= this.#ask().catch((error) => {
       this.#found = undefined;
       this.#failed(error);
-      throw new ParleyError("unavailable", "The identity provider does not answer. Try again in a minute.", {
-        header: "60",
-      });
+      throw unavailable();
     });
     return this.#found;
   }
@@ -98,6 +97,36 @@ export class OpenId {
       { timeout: TIMEOUT_SECONDS, execute: isLocal ? [client.allowInsecureRequests] : [] },
     );
   }
+}
+
+function unavailable(): ParleyError {
+  const detail = "The identity provider does not answer. Try again in a minute.";
+  return new ParleyError("unavailable", detail, { header: "60" });
+}
+
+/** Codes of errors of the provider (RFC 6749, section 4.1.2.1), and of the client for an answer that is late, no JSON or cut off. */
+const OUTAGES: ReadonlySet<unknown> = new Set([
+  "server_error",
+  "temporarily_unavailable",
+  "OAUTH_TIMEOUT",
+  "OAUTH_RESPONSE_IS_NOT_JSON",
+  "OAUTH_PARSE_ERROR",
+]);
+
+/** An error of the client. Its cause is the answer if the status has no meaning for the client. */
+interface ClientFailure {
+  code?: unknown;
+  error?: unknown;
+  status?: number;
+  cause?: { status?: number };
+}
+
+/** Reports whether the provider could not answer, and has refused nothing. */
+function isOutage(thrown: unknown): boolean {
+  const { code, error, cause, status = cause?.status ?? 0 } = thrown as ClientFailure;
+  if (OUTAGES.has(code) || OUTAGES.has(error) || status >= 500 || status === 429) return true;
+  // Without a connection `fetch` throws a TypeError. Those of the client have a code.
+  return thrown instanceof TypeError && code === undefined;
 }
 
 const PROFILE = ["profile", "phone"];

@@ -15,7 +15,7 @@ import { endPush, Pusher } from "./notifications/pusher.ts";
 import { KnownPeople } from "./people/known-people.ts";
 import { ChangeFeed } from "./session/live.ts";
 import { connect, type Session, SessionContext, type SignedInUser, watchedFetch } from "./session/session.ts";
-import { Mark, SignIn } from "./session/sign-in.tsx";
+import { LinkQuestion, Mark, SignIn } from "./session/sign-in.tsx";
 import { applyTheme } from "./session/theme.ts";
 import { BY_USER, type SignOut, type StopSending, useSignIn } from "./session/use-sign-in.ts";
 import { Reading } from "./ui/page-notes.tsx";
@@ -45,7 +45,7 @@ const REFRESH_MS = 300;
 const HIDDEN_MS = 30_000;
 
 function App() {
-  const { phase, stopSending, start, enter, signOut } = useSignIn();
+  const { phase, stopSending, start, finish, decline, enter, signOut } = useSignIn();
   if (phase.at === "starting") {
     return (
       <main class="sign-in">
@@ -60,6 +60,10 @@ function App() {
     return (
       <Unreachable reason={reason} onRetry={retry} onSignOut={() => signOut(access, BY_USER, endPush)} />
     );
+  }
+  if (phase.at === "asking") {
+    const { username, arrival } = phase;
+    return <LinkQuestion username={username} onSignIn={() => finish(arrival)} onDecline={decline} />;
   }
   if (phase.at === "in") {
     return <SignedIn user={phase.user} stopSending={stopSending} signOut={signOut} />;

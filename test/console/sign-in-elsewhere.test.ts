@@ -75,7 +75,9 @@ test("the sign-in page says that the provider does not answer", { skip: noChromi
   await page.getByRole("alert").filter({ hasText: "The identity provider does not answer." }).waitFor();
 });
 
-test("a sign-in link signs a browser in, but replaces no user", { skip: noChromium }, async (t) => {
+test("a sign-in link asks, then signs a browser in, but replaces no user", {
+  skip: noChromium,
+}, async (t) => {
   const server = await startApp(t);
   const [ada, bob] = [await server.user(), await server.user()];
   const link = async ({ headers }: { headers: { authorization: string } }) => {
@@ -85,9 +87,20 @@ test("a sign-in link signs a browser in, but replaces no user", { skip: noChromi
     return `${server.url}/#sign-in=${code}`;
   };
   const { page, guard } = await openPage(await openBrowser(t), server.url);
-  await page.goto(await link(ada));
-  await page.getByRole("link", { name: "Notes to self" }).waitFor();
+  const adas = await link(ada);
+  const question = page.getByRole("heading", { name: "Sign in as user-1?", exact: true });
+  await page.goto(adas);
+  await question.waitFor();
   assert.doesNotMatch(page.url(), /sign-in/);
+  assert.deepEqual(await page.context().cookies(), []);
+  assert.equal(await page.evaluate(() => Object.keys(localStorage).length), 0);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByLabel("Access token").waitFor();
+  await page.goto("about:blank");
+  await page.goto(adas);
+  await question.waitFor();
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await page.getByRole("link", { name: "Notes to self" }).waitFor();
   const me = () =>
     page.evaluate(async () => {
       const [session] = Object.values(localStorage);

@@ -8,8 +8,12 @@ import { tabStore } from "./storage.ts";
 /** Where the tab keeps the key of the session that begins at the provider. */
 const KEY = "parley-signing-in";
 
-/** Finishes the sign-in. Rejects with an error whose message is for the user. */
-export type Arrival = () => Promise<KeptAccess>;
+/** A sign-in that begins elsewhere. Both functions reject with an error whose message is for the user. */
+export interface Arrival {
+  /** Finds the user of a link. It may come from somebody else, so the page asks before it signs in. */
+  findUsername?: () => Promise<string>;
+  finish: () => Promise<KeptAccess>;
+}
 
 /** Returns the sign-in that the page's address finishes; undefined if it finishes none. */
 export function takeArrival(): Arrival | undefined {
@@ -21,12 +25,15 @@ export function takeArrival(): Arrival | undefined {
   history.replaceState(null, "", pathname);
   // A link from somebody else must not replace the user without a word.
   if (code !== null && keptAccess()) return undefined;
-  if (code !== null) return () => finish(randomKey() + randomKey(), { code });
+  if (code !== null) {
+    const key = randomKey() + randomKey();
+    return { findUsername: () => findUsername(key, code), finish: () => finish(key, { code }) };
+  }
   const key = tabStore.get(KEY);
   tabStore.remove(KEY);
   // This tab has begun no sign-in.
   if (key === null && keptAccess()) return undefined;
-  return () => finish(key ?? "", { answer: search.slice(1) });
+  return { finish: () => finish(key ?? "", { answer: search.slice(1) }) };
 }
 
 /** Returns the issuer of the identity provider; null if the server offers none. */
@@ -41,6 +48,11 @@ export async function leaveForProvider(): Promise<void> {
   if (!tabStore.set(KEY, key)) throw new Error(NO_STORAGE);
   const response = await ask("sign-in", key);
   location.assign((await response.json()).url);
+}
+
+async function findUsername(key: string, code: string): Promise<string> {
+  const response = await ask("sign-in", key, new URLSearchParams({ code }));
+  return (await response.json()).username;
 }
 
 async function finish(key: string, fields: Record<string, string>): Promise<KeptAccess> {

@@ -85,6 +85,28 @@ export function SignIn(props: {
   );
 }
 
+/** Asks before a link signs in. */
+export function LinkQuestion(props: { username: string; onSignIn: () => void; onDecline: () => void }) {
+  return (
+    <main class="sign-in">
+      <div class="sign-in-card">
+        <Mark />
+        <h1>Sign in as {props.username}?</h1>
+        <p class="muted">
+          Continue only if you created this link. A link from somebody else signs you in to their account:
+          they can read all that you write and upload there.
+        </p>
+        <button type="button" class="button primary" onClick={props.onSignIn}>
+          Sign in
+        </button>
+        <button type="button" class="button" onClick={props.onDecline}>
+          Cancel
+        </button>
+      </div>
+    </main>
+  );
+}
+
 /** Returns the host of the identity provider; undefined if the server offers none. */
 function useProvider(): string | undefined {
   const [issuer, setIssuer] = useState<string | null>(null);

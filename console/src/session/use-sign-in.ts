@@ -16,6 +16,7 @@ import { type Access, type SignedInUser, signIn } from "./session.ts";
 type Phase =
   | { at: "starting" }
   | { at: "unreachable"; reason: string; access: KeptAccess }
+  | { at: "asking"; username: string; arrival: Arrival }
   | ({ at: "out" } & Ending)
   | { at: "in"; user: SignedInUser };
 
@@ -39,6 +40,10 @@ interface SignInState {
   stopSending: { current: StopSending | undefined };
   /** Signs in with a session of the browser. */
   start: (kept: KeptAccess) => void;
+  /** Finishes the sign-in of a link. */
+  finish: (arrival: Arrival) => void;
+  /** Returns to the sign-in without using the link. */
+  decline: () => void;
   enter: (user: SignedInUser) => void;
   signOut: SignOut;
 }
@@ -86,13 +91,21 @@ export function useSignIn(): SignInState {
   }, []);
   useLayoutEffect(() => {
     const kept = keptAccess();
-    if (arrival) void finish(arrival);
+    if (arrival?.findUsername) {
+      const ask = (username: string) => setPhase({ at: "asking", username, arrival });
+      // Another tab may have signed in meanwhile.
+      arrival.findUsername().then((username) => access.current === undefined && ask(username), fail);
+    } else if (arrival) finish(arrival);
     else if (kept) start(kept);
   }, []);
   useLayoutEffect(() => followTabs(follow), []);
-  const finish = (arrival: Arrival) =>
-    arrival().then(start, (error: Error) => setPhase({ at: "out", reason: error.message, unsent: [] }));
-  return { phase, stopSending, start, enter, signOut };
+  const fail = (error: Error) => setPhase({ at: "out", reason: error.message, unsent: [] });
+  const finish = (arrival: Arrival) => {
+    setPhase({ at: "starting" });
+    arrival.finish().then(start, fail);
+  };
+  const decline = () => leave(BY_USER);
+  return { phase, stopSending, start, finish, decline, enter, signOut };
 }
 
 async function startWith(access: KeptAccess): Promise<Phase> {

@@ -1,7 +1,9 @@
 // Sign-ins to the console that need no pasted token: at an OpenID provider, and by a link of the command line.
 import type { JWTPayload } from "jose";
+import { findUserById } from "../../db/queries/people/users.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Core } from "../node/core.ts";
+import { verifyKnownToken } from "./sign-in.ts";
 import { findOrMakeUser } from "./sign-in-jwt.ts";
 import { getToken, lookUpToken, makeToken, revokeToken } from "./tokens.ts";
 
@@ -48,6 +50,17 @@ const LINK_CONTEXT = "sign-in link";
 /** Returns a code that signs a browser in with this token. It contains the token, encrypted. */
 export function makeLinkCode(core: Core, token: string): string {
   return core.seal.seal(JSON.stringify([core.clock() + LINK_SECONDS * 1000, token]), LINK_CONTEXT);
+}
+
+/**
+ * Returns the name of the user as whom such a code signs in: the link may come from somebody else. The code stays valid. Throws what
+ * `openLinkCode` and `verifyKnownToken` throw.
+ */
+export async function getLinkUsername(core: Core, code: string): Promise<string> {
+  const { caller } = await verifyKnownToken(core, openLinkCode(core, code));
+  const user = await findUserById(core.db, caller.userId);
+  if (!user) throw new ParleyError("invalid_token");
+  return user.username;
 }
 
 /** Returns the token of such a code. Throws `invalid_token` if the code is malformed or has expired. */

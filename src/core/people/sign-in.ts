@@ -27,9 +27,9 @@ export async function verifyToken(core: Core, token: string): Promise<Caller> {
   return (await verify(core, token, false)).caller;
 }
 
-/** Returns when a token expires, in milliseconds; infinity means never. Throws as `verifyToken` does. */
-export async function tokenExpiry(core: Core, token: string): Promise<number> {
-  return (await verify(core, token, true)).expiresAt;
+/** Verifies a token of an existing user, without creating one. Throws as `verifyToken` does. */
+export function verifyKnownToken(core: Core, token: string): Promise<Verified> {
+  return verify(core, token, true);
 }
 
 async function verify(core: Core, token: string, known: boolean): Promise<Verified> {

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Core } from "../../../core/node/core.ts";
 import type { OpenId, PendingSignIn } from "../../../core/node/openid.ts";
-import { tokenExpiry } from "../../../core/people/sign-in.ts";
+import { verifyKnownToken } from "../../../core/people/sign-in.ts";
 import {
+  getLinkUsername,
   LINK_SECONDS,
   makeLinkCode,
   openLinkCode,
@@ -32,6 +33,9 @@ const startFields = {
   code: optional(anyText),
 };
 
+/** The code of a sign-in link, to ask before it is used. */
+const beginFields = { code: startFields.code };
+
 /** Adds the session that keeps a browser signed in to the console, and the ways to start one. */
 export function sessionRoutes(app: FastifyInstance, context: HttpContext): void {
   const { core } = context;
@@ -57,8 +61,12 @@ export function sessionRoutes(app: FastifyInstance, context: HttpContext): void 
     return { issuer: core.openId?.issuer ?? null };
   });
   app.post("/sign-in", OPEN, async (request, reply) => {
-    refuseFields(request);
     reply.header("cache-control", "no-store");
+    readFields({}, queryOf(request));
+    const { code } = readFields(beginFields, await bodyFields(request, context.limits));
+    if (code !== undefined) {
+      return { username: await checkGuess(context, request, reply, () => getLinkUsername(core, code)) };
+    }
     const { url, pending } = await requireOpenId(core).begin(redirectUri(core));
     keepPending(core, request, reply, JSON.stringify(pending));
     return { url };
@@ -78,20 +86,33 @@ async function findToken(
   reply: FastifyReply,
   { answer, code }: Parsed<typeof startFields>,
 ): Promise<SessionToken> {
-  const { core, rates } = context;
+  const { core } = context;
+  const toSession = async (token: string) => ({
+    token,
+    expiresAt: (await verifyKnownToken(core, token)).expiresAt,
+  });
   if (answer === undefined && code === undefined) {
     await authenticate(context, request, reply);
-    const token = tokenOf(core, request)!;
-    return { token, expiresAt: await tokenExpiry(core, token) };
+    return toSession(tokenOf(core, request)!);
   }
   if (answer !== undefined && code !== undefined) {
     throw new ParleyError("invalid_parameter", "Send either answer or code.", { param: "code" });
   }
-  rates.refuseGuess(request, reply);
+  return checkGuess(context, request, reply, async () =>
+    code === undefined ? redeem(core, request, reply, answer!) : toSession(openLinkCode(core, code)),
+  );
+}
+
+/** Runs a check of what may be a guess. Throws `rate_limited`, and what the check throws. */
+async function checkGuess<T>(
+  context: HttpContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  check: () => Promise<T>,
+): Promise<T> {
+  context.rates.refuseGuess(request, reply);
   try {
-    if (code === undefined) return await redeem(core, request, reply, answer!);
-    const token = openLinkCode(core, code);
-    return { token, expiresAt: await tokenExpiry(core, token) };
+    return await check();
   } catch (error) {
     countFailure(context, request, error);
     throw error;

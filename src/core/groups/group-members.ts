@@ -8,10 +8,10 @@ import {
 } from "../../db/queries/groups/group-members.ts";
 import { MEMBER_VERSIONS } from "../../db/queries/groups/group-roles.ts";
 import { findGroups } from "../../db/queries/groups/groups.ts";
+import type { NewInvitation } from "../../db/queries/people/invitations.ts";
 import { findNamed } from "../../db/queries/people/users.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
-import { usernameKey } from "../../util/text.ts";
 import type { Caller } from "../node/caller.ts";
 import type { DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
@@ -42,7 +42,7 @@ import {
   withOptional,
 } from "../resource/schema.ts";
 import { toAvatarUrl, userKind } from "../resource/senders.ts";
-import { demandJoining, newInvitation } from "./groups.ts";
+import { demandJoining, newInvitation, newInvitations } from "./groups.ts";
 
 export const memberResource = withOptional(
   resource("Member", {
@@ -184,12 +184,13 @@ export async function createMembers(
   { username, members, joined = false }: Parsed<typeof invitationFields>,
   key?: string,
 ): Promise<Versioned> {
-  const names = members ?? (username === undefined ? [] : [username]);
+  const named = username === undefined ? [] : [newInvitation(core, username)];
+  const names = members ? newInvitations(core, members) : named;
   if (members && (!joined || username !== undefined)) {
     const detail = "Send members only with joined, and without username.";
     throw new ParleyError("invalid_parameter", detail, { param: "members" });
   }
-  if (names[0] === undefined) throw missingField("username", newUsername);
+  if (!names[0]) throw missingField("username", newUsername);
   if (!joined) return inviteMember(core, caller, groupId, names[0], key);
   const { rows, replayed } = await addMembers(core, caller, groupId, names, key);
   if (members)
@@ -206,17 +207,17 @@ async function addMembers(
   core: DataAccess,
   caller: Caller,
   groupId: string,
-  names: readonly string[],
+  names: readonly NewInvitation[],
   key: string | undefined,
 ): Promise<{ rows: MemberRow[]; replayed: boolean }> {
   demandJoining(caller, names);
   const { userId } = caller;
   if (key === undefined || !(await isReplay(core, caller, key))) await prepare(core, userId, groupId, names);
-  const asked = ["addMembers", groupId, names];
+  const asked = ["addMembers", groupId, names.map(({ username }) => username)];
   const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "addMembers", {
     groupId,
     userId,
-    names: names.map((username) => newInvitation(core, username)),
+    names,
     messageId: core.newId("msg"),
     maxMembers: core.limits.maxMembers,
     limit: core.limits.erasedRowsAtOnce,
@@ -232,14 +233,14 @@ async function prepare(
   core: DataAccess,
   adminId: string,
   groupId: string,
-  names: readonly string[],
+  names: readonly NewInvitation[],
 ): Promise<void> {
   const seat = await findOwnSeat(core.db, groupId, adminId);
   const [group] = await findGroups(core.db, [groupId]);
   // The write finds the reason to refuse it.
   if (seat?.role !== "admin" || group?.history !== "all") return;
   const limit = core.limits.erasedRowsAtOnce;
-  for (const { id: userId } of await findNamed(core.db, names.map(usernameKey))) {
+  for (const { id: userId } of await findNamed(core.db, names)) {
     const isReady = () =>
       core.db.write("prepareJoin", {
         groupId,
@@ -261,14 +262,14 @@ async function inviteMember(
   core: DataAccess,
   caller: Caller,
   groupId: string,
-  username: string,
+  invited: NewInvitation,
   key?: string,
 ): Promise<Versioned> {
-  const asked = ["inviteMember", groupId, username];
+  const asked = ["inviteMember", groupId, invited.username];
   const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "inviteMember", {
     groupId,
     userId: caller.userId,
-    invited: newInvitation(core, username),
+    invited,
     maxMembers: core.limits.maxMembers,
     entry: newEntry(core, caller),
   });

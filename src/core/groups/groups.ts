@@ -248,9 +248,10 @@ export async function createGroup(
   fields: Parsed<typeof groupFields>,
   key?: string,
 ): Promise<Versioned> {
-  const { members = [], joined = false } = fields;
-  if (joined) demandJoining(caller, members);
-  const asked = ["createGroup", fields];
+  const { members, joined = false } = fields;
+  const invited = newInvitations(core, members ?? []);
+  if (joined) demandJoining(caller, invited);
+  const asked = ["createGroup", { ...fields, members: members && invited.map(({ username }) => username) }];
   const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "createGroup", {
     id: core.newId("grp"),
     conversationId: core.newId("cnv"),
@@ -261,7 +262,7 @@ export async function createGroup(
     description: fields.description ?? null,
     avatarUrl: fields.avatar_url ?? null,
     history: fields.history ?? "joined",
-    invited: members.map((username) => newInvitation(core, username)),
+    invited,
     areJoined: joined,
     maxMembers: core.limits.maxMembers,
     entry: newEntry(core, caller),
@@ -273,7 +274,7 @@ export async function createGroup(
 const MAX_JOINED = 100;
 
 /** Throws `insufficient_scope`, and `invalid_parameter` for too many names. */
-export function demandJoining(caller: Caller, names: readonly string[]): void {
+export function demandJoining(caller: Caller, names: readonly NewInvitation[]): void {
   demandScope(caller, "act_as", "joined");
   if (names.length <= MAX_JOINED) return;
   throw new ParleyError("invalid_parameter", `With joined, members must be up to ${MAX_JOINED} usernames.`, {
@@ -281,8 +282,19 @@ export function demandJoining(caller: Caller, names: readonly string[]): void {
   });
 }
 
+/** Returns the names of the field `members` that differ from each other. */
+export function newInvitations(core: DataAccess, members: readonly string[]): NewInvitation[] {
+  const byKey = new Map<string, NewInvitation>();
+  for (const [index, username] of members.entries()) {
+    const invitation = { ...newInvitation(core, username), index };
+    if (!byKey.has(invitation.usernameKey)) byKey.set(invitation.usernameKey, invitation);
+  }
+  return [...byKey.values()];
+}
+
+/** Returns the name of the field `username`. */
 export function newInvitation(core: DataAccess, username: string): NewInvitation {
-  return { memberId: core.newId("mem"), username, usernameKey: usernameKey(username) };
+  return { memberId: core.newId("mem"), username, usernameKey: usernameKey(username), index: null };
 }
 
 /** Changes the group. Throws `group_not_found`, `not_admin` and `precondition_failed`. */

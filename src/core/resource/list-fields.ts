@@ -1,5 +1,4 @@
 import { type IdKind, idPattern, isId } from "../../util/ids.ts";
-import { usernameKey } from "../../util/text.ts";
 import { type Field, newUsername, username } from "./fields.ts";
 
 /** Ids that differ from each other. */
@@ -29,7 +28,7 @@ export const mentions = idList("usr", `up to ${MAX_MENTIONS} ids of members of t
 /** The maximum of the setting for members of a group. */
 const MAX_MEMBERS = 1000;
 
-/** Usernames that differ from each other. */
+/** Usernames, which may repeat. */
 export const usernames: Field<readonly string[], true> = {
   required: true,
   isList: true,
@@ -37,13 +36,8 @@ export const usernames: Field<readonly string[], true> = {
   schema: { type: "array", items: username.schema, maxItems: MAX_MEMBERS },
   parse(value) {
     if (!Array.isArray(value) || value.length > MAX_MEMBERS) return undefined;
-    const names = new Map<string, string>();
-    for (const each of value) {
-      const name = newUsername.parse(each);
-      if (name === undefined) return undefined;
-      if (!names.has(usernameKey(name))) names.set(usernameKey(name), name);
-    }
-    return [...names.values()];
+    const names = value.map((each) => newUsername.parse(each));
+    return names.every((name) => name !== undefined) ? names : undefined;
   },
   explain: (value) =>
     Array.isArray(value) ? value.map((each) => newUsername.explain?.(each)).find(Boolean) : undefined,

@@ -16,6 +16,7 @@ const invited = (username: string) => ({
   memberId: `mem_${String(++members).padStart(4, "0")}`,
   username,
   usernameKey: usernameKey(username),
+  index: null,
 });
 
 /** Adds users who all have each other as contacts. */

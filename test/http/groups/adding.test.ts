@@ -154,15 +154,25 @@ test("joined is refused without act_as, for other members, for unknown names and
     const fields = { members: many, joined: true, ...(to === path ? {} : { name: "G" }) };
     const { status, body } = await asAnn("POST", to, fields);
     assert.deepEqual([status, body.param], [400, "members"]);
-    const unknown = { ...fields, members: [cat.name, "nobody"] };
-    const refused = await asAnn("POST", to, unknown);
-    assert.deepEqual([refused.status, refused.body.code, refused.body.index], [404, "user_not_found", 1]);
+    const unknown = { ...fields, members: [cat.name, cat.name.toUpperCase(), ann.name, "nobody"] };
+    const { status: refused, body: reason } = await asAnn("POST", to, unknown);
+    assert.deepEqual(
+      [refused, reason.code, reason.param, reason.index],
+      [404, "user_not_found", "members", 3],
+    );
   }
+  const one = await asAnn("POST", path, { username: "nobody", joined: true });
+  assert.deepEqual([one.status, one.body.code, one.body.param], [404, "user_not_found", "username"]);
+  assert.ok(!("index" in one.body));
   assert.deepEqual(await namesOf(server, ann, id), [`${ann.name} admin`, `${bob.name} member`]);
   const others = [(await person(server, "x")).name, (await person(server, "y")).name, cat.name];
   const full = await asAnn("POST", path, { members: others, joined: true });
   assert.deepEqual([full.status, full.body.code], [409, "count_limit_reached"]);
-  assert.equal((await asAnn("POST", path, { members: [cat.name, dan.name], joined: true })).status, 200);
+  assert.equal(
+    (await asAnn("POST", path, { members: [cat.name, cat.name.toUpperCase(), dan.name], joined: true }))
+      .status,
+    200,
+  );
 });
 
 onEachEngine("a retry of joined members returns the first result", async (server) => {

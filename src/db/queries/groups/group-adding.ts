@@ -36,7 +36,7 @@ const addMembers = write(
   }> {
     const admin = yield* getAdminSeat(groupId, userId);
     const { conversation_id: conversationId } = admin;
-    const users = yield* getNamed(names.map(({ usernameKey }) => usernameKey));
+    const users = yield* getNamed(names);
     const known = yield* findKnown(groupId, conversationId, users, names);
     const ids = names.map(({ memberId }, i) => known.ids[i] ?? memberId);
     const added = users.flatMap((user, i) =>

@@ -142,7 +142,7 @@ const inviteMember = write(
     if (found.invited_id === null && found.count >= maxMembers) throw tooManyMembers(maxMembers);
     const username = found.invited_username ?? invited.username;
     yield* batch([
-      ...invite(groupId, userId, { memberId: id, username, usernameKey }, entry.at),
+      ...invite(groupId, userId, { ...invited, memberId: id, username }, entry.at),
       recordEntry(entry, "member.invited", id, { group_id: groupId }),
     ]);
     return { id };

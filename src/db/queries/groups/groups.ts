@@ -152,7 +152,7 @@ const createGroup = write({ publishesEvents: true }, function* (input: CreateGro
 
 /** Returns the other users who are members of a new group at once. They see all of it. */
 function* getAdded({ invited, userId }: CreateGroup): Write<Added[]> {
-  const users = yield* getNamed(invited.map(({ usernameKey }) => usernameKey));
+  const users = yield* getNamed(invited);
   return users.flatMap(({ id }, i) =>
     id === userId ? [] : [{ id, memberId: invited[i]!.memberId, sinceId: "" }],
   );

@@ -93,6 +93,8 @@ export interface NewInvitation {
   memberId: string;
   username: string;
   usernameKey: string;
+  /** The place of the name in the field `members`; null for the field `username`. */
+  index: number | null;
 }
 
 /**

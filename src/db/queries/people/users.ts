@@ -174,17 +174,20 @@ export function* getUser(id: string): Write<UserRow> {
   return user;
 }
 
-/**
- * Part of other writes: returns the users with these names in the form of `usernameKey`, in their order. Throws `user_not_found` with
- * the index of the first name that is nobody's.
- */
-export function* getNamed(usernameKeys: readonly string[]): Write<NamedRow[]> {
-  return inOrder(usernameKeys, yield* all(namedQuery(usernameKeys)));
+/** A name of a request: its form for comparison, and its place in the field `members`; null for the field `username`. */
+interface RequestedName {
+  usernameKey: string;
+  index: number | null;
+}
+
+/** Part of other writes: returns the users with these names, in their order. Throws `user_not_found` for the first name that is nobody's. */
+export function* getNamed(names: readonly RequestedName[]): Write<NamedRow[]> {
+  return inOrder(names, yield* all(namedQuery(names)));
 }
 
 /** Finds the same. */
-export async function findNamed(db: Reader, usernameKeys: readonly string[]): Promise<NamedRow[]> {
-  return inOrder(usernameKeys, await db.all(namedQuery(usernameKeys)));
+export async function findNamed(db: Reader, names: readonly RequestedName[]): Promise<NamedRow[]> {
+  return inOrder(names, await db.all(namedQuery(names)));
 }
 
 interface NamedRow {
@@ -192,15 +195,17 @@ interface NamedRow {
   username_key: string;
 }
 
-function namedQuery(usernameKeys: readonly string[]): Statement<NamedRow> {
-  return sql`SELECT id, username_key FROM users WHERE username_key IN (${list(padded(usernameKeys))})`;
+function namedQuery(names: readonly RequestedName[]): Statement<NamedRow> {
+  const keys = names.map(({ usernameKey }) => usernameKey);
+  return sql`SELECT id, username_key FROM users WHERE username_key IN (${list(padded(keys))})`;
 }
 
-function inOrder(usernameKeys: readonly string[], users: readonly NamedRow[]): NamedRow[] {
+function inOrder(names: readonly RequestedName[], users: readonly NamedRow[]): NamedRow[] {
   const byKey = new Map(users.map((user) => [user.username_key, user]));
-  return usernameKeys.map((key, index) => {
-    const user = byKey.get(key);
+  return names.map(({ usernameKey, index }) => {
+    const user = byKey.get(usernameKey);
     if (user) return user;
+    if (index === null) throw new ParleyError("user_not_found", undefined, { param: "username" });
     const detail = `The name with the index ${index} in members is nobody's username.`;
     throw new ParleyError("user_not_found", detail, { param: "members", members: { index } });
   });

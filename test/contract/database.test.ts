@@ -41,6 +41,7 @@ onEachDatabase("erasing a user during their own writes leaves no row", async (db
     await addUser(db, user);
     const writes = Array.from({ length: 3 }, (_, i) => db.write("createContact", contact(user, i)));
     const erased = db.write("deleteUser", {
+      expected: null,
       id: user,
       deletedAt: 1,
       limit: 250,

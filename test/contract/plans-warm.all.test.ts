@@ -132,6 +132,7 @@ for (const source of SOURCES) {
       PARLEY_TEST_TOKEN_2: second.token,
     });
     const gone = {
+      expected: null,
       id: third.id,
       deletedAt: Date.now(),
       limit: 250,

@@ -36,7 +36,7 @@ import {
 } from "../resource/fields.ts";
 import { searchNames } from "../resource/name-search.ts";
 import { OLDEST, type Page, type PageEnvelope, toPage } from "../resource/page.ts";
-import { checkVersion, type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
+import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
 import {
   anyObject,
   bool,
@@ -259,14 +259,17 @@ export async function deleteUser(
   id: string,
   expected: Expected = null,
 ): Promise<void> {
-  checkVersion(expected, (await readUser(core, id)).version);
-  // Revoke tokens first: requests that continue to write as the user would repeatedly conflict with the longer erasing.
-  await revokeTokensOf(core, caller, id);
-  await core.db.write("deleteIdentities", { userId: id });
+  await readUser(core, id);
+  // Requests that continue to write as the user would repeatedly conflict with the longer erasing. With a condition, the erasing
+  // revokes the tokens itself: if it is not met, nothing changes.
+  if (!expected) {
+    await revokeTokensOf(core, caller, id);
+    await core.db.write("deleteIdentities", { userId: id });
+  }
   const entry = newEntry(core, caller);
   const limit = core.limits.erasedRowsAtOnce;
   const messageId = core.newId("msg");
-  await core.db.write("deleteUser", { id, deletedAt: entry.at, limit, messageId, entry });
+  await core.db.write("deleteUser", { id, expected, deletedAt: entry.at, limit, messageId, entry });
   core.wakeEraser();
 }
 

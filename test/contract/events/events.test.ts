@@ -224,7 +224,14 @@ onEachDatabase("erasing a user erases their events, and positions of others cont
   }
   const last = await lastPosition(db);
   await db.write("createContact", contact("b", 4));
-  await db.write("deleteUser", { id: "b", deletedAt: 1, limit: 250, messageId: "m", entry: anEntry() });
+  await db.write("deleteUser", {
+    expected: null,
+    id: "b",
+    deletedAt: 1,
+    limit: 250,
+    messageId: "m",
+    entry: anEntry(),
+  });
   await addContacts(db, "a", 4, 1);
   assert.deepEqual(await eventsOf(db, "b"), []);
   assert.equal(await hasUnnumbered(db), false);

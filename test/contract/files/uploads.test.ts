@@ -19,7 +19,14 @@ onEachDatabase("a deleted upload reserves nothing, and an erased user cannot sta
   await db.write("deleteUpload", { userId: "usr_1", id: "upl_1", now: 3, until: null });
   const late = db.write("reserveForUpload", { ...room, bytes: 1 });
   await assert.rejects(late, { code: "upload_not_found" });
-  const erased = { id: "usr_1", deletedAt: 4, limit: 100, messageId: "msg_1", entry: anEntry() };
+  const erased = {
+    expected: null,
+    id: "usr_1",
+    deletedAt: 4,
+    limit: 100,
+    messageId: "msg_1",
+    entry: anEntry(),
+  };
   await db.write("deleteUser", erased);
   const begun = db.write("createUpload", { row: UPLOAD, limit: 1, quota: 100 });
   await assert.rejects(begun, { code: "invalid_token" });

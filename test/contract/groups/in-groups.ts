@@ -95,6 +95,7 @@ export const removeMember = (db: Database, groupId: string, userId: string, memb
 export const deleteUser = (db: Database, id: string, limit = 250) =>
   db.write("deleteUser", {
     id,
+    expected: null,
     deletedAt: anEntry().at,
     limit,
     messageId: nextMessageId(),

@@ -128,6 +128,7 @@ onEachDatabase(
   async (db) => {
     await wait(db, [1]);
     await db.write("deleteUser", {
+      expected: null,
       id: "a",
       deletedAt: ERASED_AT,
       limit: 250,

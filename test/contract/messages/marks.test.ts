@@ -35,7 +35,14 @@ onEachDatabase("the read position of a contact is hidden while the contact is be
   assert.equal(await contactRead(), messageId(1));
   // Events are erased first.
   assert.ok((await eventsOf(db, "a")).length > 0);
-  await db.write("deleteUser", { id: "a", deletedAt: 9, limit: 1, messageId: "m", entry: anEntry() });
+  await db.write("deleteUser", {
+    expected: null,
+    id: "a",
+    deletedAt: 9,
+    limit: 1,
+    messageId: "m",
+    entry: anEntry(),
+  });
   assert.equal(await count(db, "marks WHERE user_id = 'a' AND disclosed_read_id <> ''"), 1);
   assert.equal(await contactRead(), null);
 });

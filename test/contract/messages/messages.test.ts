@@ -116,7 +116,14 @@ onEachDatabase("consecutive messages of a blocked user form one run until a visi
 
 onEachDatabase("a user erased after the token check cannot block", async (db) => {
   await meet(db);
-  await db.write("deleteUser", { id: "a", deletedAt: 1, limit: 1000, messageId: "m", entry: anEntry() });
+  await db.write("deleteUser", {
+    expected: null,
+    id: "a",
+    deletedAt: 1,
+    limit: 1000,
+    messageId: "m",
+    entry: anEntry(),
+  });
   await block(db, "a", "b");
   assert.equal(await count(db, "blocks"), 0);
 });

@@ -99,6 +99,7 @@ for (const limit of [2, 1000]) {
         assert.ok(had.has(table), `nothing of hers was in ${table}`);
       await db.write("deleteUser", {
         id: ANN,
+        expected: null,
         deletedAt: 1_800_000_000_500,
         limit,
         messageId: "m",

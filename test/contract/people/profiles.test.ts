@@ -79,7 +79,7 @@ onEachDatabase("an erased user informs nobody, and is no reader", async (db) => 
   await meet(db);
   await update(db, { display_name: "A" });
   await update(db, { display_name: "B" }, "usr_b");
-  const erase = { deletedAt: 9, limit: 1, messageId: "msg_x", entry: anEntry() };
+  const erase = { expected: null, deletedAt: 9, limit: 1, messageId: "msg_x", entry: anEntry() };
   await db.write("deleteUser", { id: ANN, ...erase });
   assert.equal(await findProfileChange(db, ""), "usr_b");
   await publish(db, 500, "usr_b");

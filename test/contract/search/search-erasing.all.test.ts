@@ -78,7 +78,14 @@ onEachDatabase("no erasing step of a user with many conversations exceeds that",
   }
   while (await db.write("indexMessages", { limit: 200, characters: 100_000 }));
   const most = await mostErased(db, () =>
-    db.write("deleteUser", { id: "a", deletedAt: 1, limit: 250, messageId: "m", entry: anEntry() }),
+    db.write("deleteUser", {
+      expected: null,
+      id: "a",
+      deletedAt: 1,
+      limit: 250,
+      messageId: "m",
+      entry: anEntry(),
+    }),
   );
   assert.equal(await characters(db), 0);
   assert.ok(most > LONG && most <= MOST, `${most} characters`);

@@ -206,6 +206,7 @@ onEachDatabase("a deleted user disappears at once, and every row is erased", asy
   await addWebhooks(db);
   const deletedAt = 1_800_000_000_000;
   await db.write("deleteUser", {
+    expected: null,
     id: "a",
     deletedAt,
     limit: LIMIT_OF_A_USER,

@@ -138,8 +138,8 @@ async function eraseAll(run: (statement: Statement) => Promise<unknown[]>): Prom
     }
     return step.value;
   }
-  const input = { deletedAt: 1, limit: LIMIT, entry: anEntry() };
-  await perform(deleteContact({ ...input, ownerId: id("usr", 0), id: id("con", 0), expected: null }));
+  const input = { expected: null, deletedAt: 1, limit: LIMIT, entry: anEntry() };
+  await perform(deleteContact({ ...input, ownerId: id("usr", 0), id: id("con", 0) }));
   await perform(deleteUser({ ...input, messageId: "m", entry: anEntry(), id: id("usr", 0) }));
   while (await perform(eraseStep({ limit: LIMIT, now: 1, messageId: "m" })));
   return [...done.values()];

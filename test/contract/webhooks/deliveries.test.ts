@@ -99,7 +99,14 @@ onEachDatabase(
     const delivery = { webhookId: HOOK.id, eventId: "evt_1", position: first, lastPosition: last };
     const step = { fallen: [], behind: [], since: 0, now: NOW };
     const erase = (id: string) =>
-      db.write("deleteUser", { id, deletedAt: NOW, limit: 1000, messageId: "m", entry: anEntry() });
+      db.write("deleteUser", {
+        expected: null,
+        id,
+        deletedAt: NOW,
+        limit: 1000,
+        messageId: "m",
+        entry: anEntry(),
+      });
     await erase(change[0]!.recipient_id);
     await db.write("addDeliveries", {
       ...step,

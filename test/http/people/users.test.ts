@@ -5,6 +5,7 @@ import { SCOPES } from "../../../src/core/people/tokens.ts";
 import { createUser } from "../../../src/core/people/users.ts";
 import { sharedApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { asker } from "../../support/asker.ts";
+import { onEachEngine } from "../../support/on-engines.ts";
 import { assertHas, refusals, row, scenarios } from "../../support/scenarios.ts";
 
 const INVISIBLE = "\u200b;\u200b\u200d\u2060;\u2800;\u3164;\u00ad;\u200b\ufeff\u200b;\u{e0041}".split(";");
@@ -154,3 +155,27 @@ test("an erased user is refused at once, is gone, and leaves the username free",
   for (const method of ["DELETE", "GET"]) assert.equal((await ask(method, `/v1/users/${id}`)).status, 404);
   assert.equal((await create()).status, 201);
 });
+
+onEachEngine(
+  "a change at the same time as a delete with If-Match keeps the user or is 404",
+  async (server) => {
+    const ask = asker(server, await server.user({ scopes: SCOPES }));
+    for (let i = 0; i < 20; i++) {
+      const user = await server.user();
+      const path = `/v1/users/${user.id}`;
+      const etag = (await ask("GET", path)).headers.get("etag")!;
+      const change = () => ask("PUT", path, { display_name: "changed" });
+      const remove = () => ask("DELETE", path, undefined, { "if-match": etag });
+      const first = i % 2 === 0;
+      const answers = await Promise.all(first ? [change(), remove()] : [remove(), change()]);
+      const [changed, removed] = first ? answers : answers.toReversed();
+      const outcome = `${changed!.status} ${removed!.status}`;
+      assert.ok(["200 412", "404 204"].includes(outcome), outcome);
+      const theirs = await asker(server, user)("GET", "/v1/me");
+      assert.equal(theirs.status, removed!.status === 412 ? 200 : 401, outcome);
+      const { body } = await ask("GET", `/v1/audit?q=${user.id}&actions=token.revoked,user.deleted`);
+      const actions = (body.data as { action: string }[]).map(({ action }) => action);
+      assert.deepEqual(actions, removed!.status === 412 ? [] : ["user.deleted", "token.revoked"]);
+    }
+  },
+);

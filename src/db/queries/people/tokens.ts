@@ -1,4 +1,5 @@
 import { ParleyError } from "../../../errors.ts";
+import { laterId } from "../../../util/ids.ts";
 import { type Page, pageClause } from "../../page.ts";
 import { EMPTY, list, type Reader, type Statement, sql } from "../../sql.ts";
 import { all, batch, type Write, write } from "../../write.ts";
@@ -119,32 +120,44 @@ const deleteTokens = write(
   function* (input: { tokens: readonly DeleteToken[] }): Write<number> {
     const gone = yield* batch(
       input.tokens.map(
-        ({ id }) => sql<DeletedToken>`DELETE FROM tokens WHERE id = ${id} RETURNING user_id, name, scopes`,
+        ({ id }) => sql<DeletedToken>`DELETE FROM tokens WHERE id = ${id} RETURNING ${DELETED}`,
       ),
     );
-    const records = input.tokens.flatMap(({ id, entry }, i) =>
-      gone[i]!.map((row) => recordEntry(entry, "token.revoked", id, detailsOf(row))),
-    );
-    if (records.length === 0) return 0;
-    const ended = input.tokens.flatMap(({ id }) => endPushSubscriptionsOf(list([id])));
-    yield* batch([...records, ...ended, NOTE_REVOCATION]);
-    return records.length;
+    const revoked = input.tokens.flatMap(({ entry }, i) => gone[i]!.map((row) => ({ ...row, entry })));
+    if (revoked.length > 0) yield* batch(revocationStatements(revoked));
+    return revoked.length;
   },
 );
 
-type DeletedToken = Pick<TokenRow, "user_id" | "name" | "scopes">;
+const DELETED = sql`id, user_id, name, scopes`;
+type DeletedToken = Pick<TokenRow, "id" | "user_id" | "name" | "scopes">;
 
-function detailsOf({ user_id, name, scopes }: DeletedToken): object {
+/** Part of writes that delete tokens: records it, and ends the push subscriptions made with them. */
+function revocationStatements(revoked: readonly (DeletedToken & { entry: NewEntry })[]): Statement[] {
+  return [
+    ...revoked.map((row) => recordEntry(row.entry, "token.revoked", row.id, detailsOf(row))),
+    ...revoked.flatMap(({ id }) => endPushSubscriptionsOf(list([id]))),
+    NOTE_REVOCATION,
+  ];
+}
+
+function detailsOf({ user_id, name, scopes }: Pick<TokenRow, "user_id" | "name" | "scopes">): object {
   return { user_id, name, scopes: scopes.split(" ") };
 }
 
-/** Part of the write that deletes their user. */
-export function* forgetTokensOf(userId: string): Write<void> {
-  yield* batch([
-    sql`DELETE FROM tokens WHERE user_id = ${userId}`,
-    sql`DELETE FROM identities WHERE user_id = ${userId}`,
-    NOTE_REVOCATION,
-  ]);
+/** Part of the write that deletes their user. Returns the entry after those of the tokens. */
+export function* forgetTokensOf(userId: string, entry: NewEntry): Write<NewEntry> {
+  const gone = yield* all(
+    sql<DeletedToken>`DELETE FROM tokens WHERE user_id = ${userId} RETURNING ${DELETED}`,
+  );
+  let next = entry;
+  const revoked = gone.map((row) => {
+    const each = { ...row, entry: next };
+    next = { ...next, id: laterId(next.id, next.id) };
+    return each;
+  });
+  yield* batch([sql`DELETE FROM identities WHERE user_id = ${userId}`, ...revocationStatements(revoked)]);
+  return next;
 }
 
 /** Deletes the identities of a user: the next JWT of the same subject creates a new user. */

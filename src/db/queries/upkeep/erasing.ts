@@ -1,5 +1,6 @@
 import { ParleyError } from "../../../errors.ts";
 import { type Reader, sql } from "../../sql.ts";
+import { checkVersion, type Expected } from "../../version.ts";
 import { all, batch, eraseSome, get, run, type Write, write } from "../../write.ts";
 import { forgetEventsOf } from "../events/events.ts";
 import { eraseUploadsOf } from "../files/upload-resumable.ts";
@@ -36,6 +37,7 @@ const ROWS_OF_A_CONTACT = 3;
 
 interface DeleteUser {
   id: string;
+  expected: Expected;
   deletedAt: number;
   /** How many rows are erased at once; the eraser does the rest. */
   limit: number;
@@ -46,16 +48,17 @@ interface DeleteUser {
 
 /**
  * Deletes the user with tokens, contacts, webhooks and notes, and removes the user from every conversation. From then on nobody
- * can see the rows that are left to the eraser. Throws `user_not_found`.
+ * can see the rows that are left to the eraser. Throws `user_not_found` and `precondition_failed`.
  */
 export const deleteUser = write(
   { publishesEvents: true, revokesTokens: true },
-  function* ({ id, deletedAt, limit, messageId, entry }: DeleteUser): Write<void> {
-    const user = yield* get<{ username: string; username_key: string; conversation_id: string }>(
-      sql`SELECT username, username_key, conversation_id FROM users WHERE id = ${id}`,
+  function* ({ id, expected, deletedAt, limit, messageId, entry }: DeleteUser): Write<void> {
+    const user = yield* get<ErasedUser & { username: string; version: number }>(
+      sql`SELECT id AS user_id, username, username_key, conversation_id, version FROM users WHERE id = ${id}`,
     );
     if (!user) throw new ParleyError("user_not_found");
-    yield* forgetTokensOf(id);
+    checkVersion(expected, user.version);
+    const lastEntry = yield* forgetTokensOf(id, entry);
     yield* batch([
       noteErasedName(user.username_key, deletedAt),
       sql`UPDATE webhooks SET disabled_at = ${deletedAt} WHERE user_id = ${id} AND disabled_at IS NULL`,
@@ -65,10 +68,9 @@ export const deleteUser = write(
       ...eraseAvatar(id, deletedAt),
       sql`DELETE FROM profile_changes WHERE user_id = ${id}`,
       sql`DELETE FROM users WHERE id = ${id}`,
-      recordEntry(entry, "user.deleted", id, { username: user.username }),
+      recordEntry(lastEntry, "user.deleted", id, { username: user.username }),
     ]);
-    const { username_key, conversation_id } = user;
-    yield* eraseUser({ user_id: id, username_key, conversation_id }, { now: deletedAt, limit, messageId });
+    yield* eraseUser(user, { now: deletedAt, limit, messageId });
   },
 );
 

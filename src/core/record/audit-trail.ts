@@ -106,7 +106,10 @@ interface Recorded {
   details?: object;
 }
 
-/** Runs a write that has an audit entry only if somebody else acts as the caller. */
+/**
+ * Runs a write that has an audit entry only if somebody else acts as the caller. The entry records the request, also if it changes
+ * nothing: so no write has to report whether it does, and nothing that a back end does is missing.
+ */
 export async function writeActed<N extends SingleName>(
   core: DataAccess,
   caller: Caller,

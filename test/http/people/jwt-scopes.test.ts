@@ -10,11 +10,11 @@ const scope = fileScope();
 const open = async () => startOn(scope, { ...(await testConfig(scope)), jwt: ownSettings(key) });
 let server: ReturnType<typeof open> | undefined;
 
-async function get(path: string, claims: object): Promise<Response> {
+async function ask(path: string, claims: object, init: RequestInit = {}): Promise<Response> {
   server ??= open();
   const exp = Date.now() / 1000 + 600;
   const token = signJwt(key, { iss: ISSUER, aud: AUDIENCE, sub: "ada", exp, ...claims });
-  return fetch((await server).url + path, { headers: { authorization: `Bearer ${token}` } });
+  return fetch((await server).url + path, { ...init, headers: { authorization: `Bearer ${token}` } });
 }
 
 const ALL = [...DEFAULT_SCOPES];
@@ -43,16 +43,24 @@ const CASES: [name: string, claims: object, scopes: string[]][] = [
   ["names separated by other characters", { scope: "contacts:read,messages:read contacts:write\tadmin" }, []],
 ];
 
+interface Profile {
+  scopes: string[];
+  display_name: string;
+}
+
 for (const [name, claims, scopes] of CASES) {
   test(`a JWT with ${name} has ${scopes.length === ALL.length ? "all" : scopes.length} scopes`, async () => {
-    const me = (await (await get("/v1/me", claims)).json()) as { scopes: string[] };
+    const me = (await (await ask("/v1/me", claims)).json()) as Profile;
     assert.deepEqual(me.scopes.toSorted(), scopes.toSorted());
+    const body = new URLSearchParams({ display_name: name });
+    const changed = await ask("/v1/me", claims, { method: "PUT", body });
+    assert.deepEqual([changed.status, ((await changed.json()) as Profile).display_name], [200, name]);
     for (const [path, needed] of [
       ["/v1/contacts", "contacts:read"],
       ["/v1/messages?q=a", "messages:read"],
       ["/v1/users", "admin"],
     ] as const) {
-      const response = await get(path, claims);
+      const response = await ask(path, claims);
       const { code } = (await response.json()) as { code?: string };
       const expected = scopes.includes(needed) ? [200, undefined] : [403, "insufficient_scope"];
       assert.deepEqual([response.status, code], expected, path);

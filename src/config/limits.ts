@@ -10,8 +10,6 @@ export interface Limits {
   maxFileBytes: number;
   /** The picture of a user. */
   maxAvatarBytes: number;
-  /** Pixels of the picture of a user: as many as a preview is made of. */
-  maxAvatarPixels: number;
   /** All files that a user has uploaded, in total; 0: no quota. */
   userQuotaBytes: number;
   /** Files that one user may upload per day (UTC); 0: no limit. */
@@ -90,7 +88,6 @@ export const LIMITS = {
   failuresPerSecond: 10,
   failuresBurst: 100,
   maxAvatarBytes: 5 * 1024 * 1024,
-  maxAvatarPixels: 100_000_000,
   maxBodyBytes: 64 * 1024,
   maxMessageBodyBytes: 256 * 1024,
   maxHeaderBytes: 16 * 1024,

@@ -1,7 +1,6 @@
+import { MAX_PIXELS } from "../util/sizes.ts";
 import { MAX_RATIO } from "./frames.ts";
 
-/** A picture with more pixels has no preview. */
-export const MAX_PIXELS = 100_000_000;
 /** Encoding a pixel of the preview takes as long as decoding this many pixels of the picture. */
 const ENCODED_PIXEL = 8;
 /** A byte of the file costs this many pixels: decoders also unpack text chunks. */

@@ -1,7 +1,7 @@
 import { ParleyError } from "../errors.ts";
 import { FairQueue, type Shares } from "../util/fair-queue.ts";
+import { MAX_PIXELS } from "../util/sizes.ts";
 import { CPU_SECONDS } from "./command.ts";
-import { MAX_PIXELS } from "./cost.ts";
 import { type Chunks, PreviewProcess, ProcessFailure } from "./process.ts";
 
 /** A larger picture gets no preview. */

@@ -1,3 +1,6 @@
+/** A picture with more pixels has no preview, and is refused as the picture of a user. */
+export const MAX_PIXELS = 100_000_000;
+
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
 /** Formats 104,857,600 as "100 MiB", in the largest unit that keeps the number whole. */

@@ -22,7 +22,7 @@ export const avatars: readonly Mutant[] = [
   },
   {
     name: "a picture of a user may have any number of pixels",
-    find: "if (pictureSize.width * pictureSize.height > limits.maxAvatarPixels)",
+    find: "if (pictureSize.width * pictureSize.height > MAX_PIXELS)",
     replace: "if (pictureSize.width * pictureSize.height > 1e12)",
     tests: ["http/avatars"],
   },

@@ -3,6 +3,7 @@ import { findAvatar } from "../../db/queries/people/avatars.ts";
 import type { ServedFile } from "../../db/queries/storage/files.ts";
 import { ParleyError } from "../../errors.ts";
 import { secretId } from "../../util/ids.ts";
+import { MAX_PIXELS } from "../../util/sizes.ts";
 import { RequestUploads, type UploadOnce } from "../files/upload-once.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
@@ -31,8 +32,8 @@ export async function setAvatar(
   const file = await upload.finish();
   const { pictureSize } = file;
   if (!pictureSize) throw notAPicture();
-  if (pictureSize.width * pictureSize.height > limits.maxAvatarPixels) {
-    const detail = `A picture can have at most ${limits.maxAvatarPixels} pixels. Nothing was stored.`;
+  if (pictureSize.width * pictureSize.height > MAX_PIXELS) {
+    const detail = `A picture can have at most ${MAX_PIXELS} pixels. Nothing was stored.`;
     throw new ParleyError("file_too_large", detail, { param: "file" });
   }
   const id = secretId("avt", core.random);

@@ -9,10 +9,10 @@ import type { AttachmentRow } from "../../src/db/queries/files/attachments.ts";
 import { PreviewCache } from "../../src/previews/cache.ts";
 import { findSharp } from "../../src/previews/command.ts";
 import { CHEAP, type Size, toCost } from "../../src/previews/cost.ts";
-import { MAX_PIXELS } from "../../src/util/sizes.ts";
 import type { Picture } from "../../src/previews/maker.ts";
 import { PreviewMakers } from "../../src/previews/makers.ts";
 import { createIds } from "../../src/util/ids.ts";
+import { MAX_PIXELS } from "../../src/util/sizes.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { endless, twoColours } from "./pictures.ts";
 

@@ -11,8 +11,8 @@ import type {
   MessageQuery,
   MessageSearch,
   NewMessage,
-  Reader,
   ReaderQuery,
+  ShownUser,
 } from "./types.ts";
 import { sendFiles, type UploadProgress } from "./upload.ts";
 
@@ -95,7 +95,7 @@ export class Messages {
   }
 
   /** Lists the users who have read the message, without its sender. */
-  listReaders(id: string, query: ReaderQuery = {}, options: CallOptions = {}): List<Reader> {
+  listReaders(id: string, query: ReaderQuery = {}, options: CallOptions = {}): List<ShownUser> {
     return new List(this.#transport, [...PATH, id, "readers"], query, options);
   }
 

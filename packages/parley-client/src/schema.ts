@@ -145,7 +145,7 @@ export interface components {
       has_more: boolean;
       data: (components["schemas"]["Message"])[];
     };
-    Reader: {
+    ShownUser: {
       id: string;
       username: string;
       display_name: string | null;
@@ -153,10 +153,10 @@ export interface components {
       kind: "person" | "bot";
     };
     /** Items, newest first. */
-    ReaderPage: {
+    ShownUserPage: {
       /** Whether more items follow. */
       has_more: boolean;
-      data: (components["schemas"]["Reader"])[];
+      data: (components["schemas"]["ShownUser"])[];
     };
     Group: {
       id: string;
@@ -600,13 +600,6 @@ export interface components {
     /** The user that an event is about, if the recipient can't see them any more. */
     UserReference: {
       id: string;
-    };
-    ShownUser: {
-      id: string;
-      username: string;
-      display_name: string | null;
-      avatar_url: string | null;
-      kind: "person" | "bot";
     };
     /** A reaction that was added or removed; only the ids of message and conversation if the recipient can't see it. */
     Reaction: {

@@ -13,7 +13,6 @@ export type Reaction = Schemas["Reaction"];
 export type Conversation = Schemas["Conversation"];
 export type Group = Schemas["Group"];
 export type Member = Schemas["Member"];
-export type Reader = Schemas["Reader"];
 export type Reference = Schemas["Reference"];
 export type MemberReference = Schemas["MemberReference"];
 export type Webhook = Schemas["Webhook"];

@@ -4,10 +4,7 @@ import { ParleyError } from "../../errors.ts";
 import type { Caller } from "../node/caller.ts";
 import type { DataAccess } from "../node/core.ts";
 import { type Page, type PageEnvelope, toPage } from "../resource/page.ts";
-import type { Resource } from "../resource/schema.ts";
-import { findShownUsers, shownUser } from "../resource/senders.ts";
-
-export const readerResource: Resource = { name: "Reader", schema: shownUser };
+import { findShownUsers } from "../resource/senders.ts";
 
 /** Returns one page of the users who have read the message. Throws `message_not_found`. */
 export async function listReaders(

@@ -10,7 +10,6 @@ import {
 import { reactionResource } from "../../core/messages/reactions.ts";
 import { type Field, type Shape, withNull } from "../../core/resource/fields.ts";
 import type { Resource } from "../../core/resource/schema.ts";
-import { shownUserResource } from "../../core/resource/senders.ts";
 import { ACT_AS } from "../protocol/acting.ts";
 import { MAX_MESSAGE_FILES } from "../protocol/forms.ts";
 import { headers } from "../protocol/headers.ts";
@@ -94,7 +93,6 @@ function schemasOf(operations: readonly Operation[]): object {
     referenceResource,
     memberReferenceResource,
     userReferenceResource,
-    shownUserResource,
     reactionResource,
     problem,
   ];

@@ -11,7 +11,7 @@ import {
   updateMessage,
 } from "../../../core/messages/messages.ts";
 import { addReaction, removeReaction } from "../../../core/messages/reactions.ts";
-import { listReaders, readerResource } from "../../../core/messages/readers.ts";
+import { listReaders } from "../../../core/messages/readers.ts";
 import {
   choice,
   describedField,
@@ -22,6 +22,7 @@ import {
 } from "../../../core/resource/fields.ts";
 import { knownForm } from "../../../core/resource/known-form.ts";
 import { cursor, pageFields } from "../../../core/resource/page.ts";
+import { shownUserResource } from "../../../core/resource/senders.ts";
 import { searchMessages } from "../../../core/search/search.ts";
 import { ParleyError } from "../../../errors.ts";
 import { requireScope } from "../../protocol/authentication.ts";
@@ -174,7 +175,7 @@ export const messageOperations: readonly Operation[] = [
     scope: "messages:read",
     summary: "List the users who have read a message",
     query: pageFields("usr"),
-    answer: { status: 200, page: readerResource },
+    answer: { status: 200, page: shownUserResource },
     errors: ["message_not_found"],
     handle: (call) => sendPage(call, (page) => listReaders(call.core, call.caller, call.id, page)),
   }),

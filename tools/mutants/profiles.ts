@@ -57,4 +57,16 @@ export const profiles: readonly Mutant[] = [
     replace: "",
     tests: ["contract/profiles"],
   },
+  {
+    name: "If-Match of a deleted user is not checked in the transaction",
+    find: "checkVersion(expected, user.version); const lastEntry",
+    replace: "checkVersion(null, user.version + Number(expected)); const lastEntry",
+    tests: ["http/users"],
+  },
+  {
+    name: "a refused delete of a user has revoked the tokens",
+    find: "if (!expected) { await revokeTokensOf(core, caller, id);",
+    replace: "if (expected !== undefined) { await revokeTokensOf(core, caller, id);",
+    tests: ["http/users"],
+  },
 ];

@@ -131,4 +131,16 @@ export const signIn: readonly Mutant[] = [
     replace: "&& isSet.length > 0",
     tests: ["http/jwt-profiles"],
   },
+  {
+    name: "an outage of the OpenID provider counts as a guess",
+    find: "if (isOutage(error)) throw unavailable();",
+    replace: "if (isOutage(error)) this.#failed(error);",
+    tests: ["http/openid"],
+  },
+  {
+    name: "guesses at sign-in links are not limited",
+    find: "username: await checkGuess(context, request, reply, () => getLinkUsername(core, code))",
+    replace: "username: await getLinkUsername(core, code)",
+    tests: ["http/sign-in-link"],
+  },
 ];

@@ -1,5 +1,5 @@
 import { useEffect } from "preact/hooks";
-import type { Message, Reader } from "../../../packages/parley-client/src/index.ts";
+import type { Message, ShownUser } from "../../../packages/parley-client/src/index.ts";
 import { Avatar, usePeople } from "../people/people.tsx";
 import { useSession } from "../session/session.ts";
 import { Dialog } from "../ui/dialog.tsx";
@@ -12,7 +12,7 @@ const PAGE = 100;
 export function Readers({ message: { id }, onClose }: { message: Message; onClose: () => void }) {
   const { parley } = useSession();
   const people = usePeople();
-  const pages = usePages<Reader>(id, async (after, signal) => {
+  const pages = usePages<ShownUser>(id, async (after, signal) => {
     const query = { limit: PAGE, ...(after && { starting_after: after }) };
     const page = await parley.messages.listReaders(id, query, { signal });
     people.learn(page.data);

@@ -1,6 +1,11 @@
 import { basename } from "node:path";
 import { text as readText } from "node:stream/consumers";
-import type { Attachment, Conversation, Message, Reader } from "../../../packages/parley-client/src/index.ts";
+import type {
+  Attachment,
+  Conversation,
+  Message,
+  ShownUser,
+} from "../../../packages/parley-client/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
@@ -26,7 +31,7 @@ const MESSAGE_COLUMNS: readonly Column<Message>[] = [
   ["MESSAGE", (message) => [summary(message), ...message.reactions.map(reactionText)].join("  ")],
 ];
 
-const READER_COLUMNS: readonly Column<Reader>[] = [
+const READER_COLUMNS: readonly Column<ShownUser>[] = [
   ["ID", ({ id }) => id],
   ["USERNAME", ({ username }) => username],
   ["NAME", ({ display_name }) => display_name ?? ""],

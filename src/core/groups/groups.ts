@@ -249,13 +249,15 @@ export async function createGroup(
   key?: string,
 ): Promise<Versioned> {
   const { members, joined = false } = fields;
+  // Its id is the smallest, because lists have the newest member first.
+  const memberId = core.newId("mem");
   const invited = newInvitations(core, members ?? []);
   if (joined) demandJoining(caller, invited);
   const asked = ["createGroup", { ...fields, members: members && invited.map(({ username }) => username) }];
   const { result, replayed } = await writeIdempotent(core, { caller, key, asked }, "createGroup", {
     id: core.newId("grp"),
     conversationId: core.newId("cnv"),
-    memberId: core.newId("mem"),
+    memberId,
     messageId: core.newId("msg"),
     userId: caller.userId,
     name: fields.name,

@@ -34,8 +34,8 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "a revoked token is accepted",
-    find: "yield* batch([...records, ...ended, NOTE_REVOCATION]);",
-    replace: "yield* batch([...records, ...ended]);",
+    find: "...revoked.flatMap(({ id }) => endPushSubscriptionsOf(list([id]))), NOTE_REVOCATION,",
+    replace: "...revoked.flatMap(({ id }) => endPushSubscriptionsOf(list([id]))),",
     tests: ["http/tokens"],
   },
   {

@@ -11,8 +11,8 @@ export const push: readonly Mutant[] = [
   },
   {
     name: "a push subscription outlives its revoked token",
-    find: "...records, ...ended, NOTE",
-    replace: "...records, NOTE",
+    find: "...revoked.flatMap(({ id }) => endPushSubscriptionsOf(list([id]))),",
+    replace: "",
     tests: ["http/push"],
   },
   {

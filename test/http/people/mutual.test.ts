@@ -166,7 +166,7 @@ test("mutual needs act_as, reading contacts, a user of the name, and room in bot
   for (const username of ["x", "y"])
     await read(send(server, bob, "POST", "/v1/contacts", { username, phone_number: "555" }), 201);
   const full = await connect(server, shop, ann, bob.name);
-  assert.deepEqual([full.status, full.body.code], [409, "count_limit_reached"]);
+  assert.deepEqual([full.status, full.body.code, full.body.param], [409, "count_limit_reached", "username"]);
   assert.deepEqual(await contactsOf(server, ann), []);
 });
 
@@ -245,6 +245,20 @@ for (const engine of ENGINES)
       [ann.name],
     );
   });
+
+onEachEngine("a bot adds back all users who add it at once", async (server) => {
+  const { shop } = await scene(server);
+  const bot = await read<{ id: string }>(
+    send(server, shop, "POST", "/v1/users", { username: "Many", kind: "bot", accepts_everyone: true }),
+    201,
+  );
+  const people = await Promise.all(Array.from({ length: 12 }, () => person(server, `fan${++count}`)));
+  const fields = { username: "many", phone_number: "000" };
+  await Promise.all(people.map((who) => read(send(server, who, "POST", "/v1/contacts", fields), 201)));
+  const asBot = acting(shop, { ...bot, token: "", headers: { authorization: "" } });
+  const names = (await asker(server, asBot)("GET", "/v1/contacts?limit=50")).body.data as Json[];
+  assert.deepEqual(names.map(({ username }) => username).sort(), people.map(({ name }) => name).sort());
+});
 
 test("a bot is added back beyond the limit of contacts, and never has a badge", async (t) => {
   const server = await startApp(t, { maxContacts: 1 });

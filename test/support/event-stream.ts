@@ -6,6 +6,7 @@ import { beginRequest } from "./raw-socket.ts";
 
 export interface TestEvent {
   id: string;
+  sequence: number;
   type: string;
   timestamp: number;
   conversation_id?: string | null;

@@ -23,6 +23,8 @@ import { webhookResource } from "./webhook-fields.ts";
 /** An event as it is stored. */
 export interface StoredEvent {
   id: string;
+  /** The number among the recipient's events; null for the test of a webhook, which is none of them. */
+  number: number | null;
   type: string;
   /** Milliseconds. */
   at: number;

@@ -5,6 +5,7 @@ import {
   bool,
   described,
   id,
+  integer,
   listOf,
   object,
   oneOf,
@@ -51,6 +52,10 @@ export const eventResource = withOptional(
     "Event",
     {
       id: common.id,
+      sequence: described(
+        integer,
+        "One more than in your previous event. Without `types` and with all scopes, a larger step means that events are missing.",
+      ),
       type: common.type,
       timestamp: common.timestamp,
       user_id: userId,

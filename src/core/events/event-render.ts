@@ -20,6 +20,10 @@ import {
 } from "./event-families.ts";
 import type { eventResource, sharedEventResource } from "./event-fields.ts";
 
+type EventBody = TypeOf<typeof eventResource>;
+/** An event without its payload. The test of a webhook has no `sequence`. */
+type EventHead = Omit<EventBody, "payload" | "sequence"> & Partial<Pick<EventBody, "sequence">>;
+
 const NEW = "message.created";
 /** An edit mentions the recipient. */
 const MENTIONED = "message.mentioned";
@@ -113,9 +117,10 @@ function render(
   seen: Seen | undefined,
   isMuted: boolean,
 ): RenderedEvent {
-  const { id, type, at, conversationId } = event;
-  const head: Omit<TypeOf<typeof eventResource>, "payload"> = {
+  const { id, number, type, at, conversationId } = event;
+  const head: EventHead = {
     id,
+    ...(number !== null && { sequence: number }),
     type,
     timestamp: toSeconds(at),
     user_id: recipientId,

@@ -39,15 +39,17 @@ export function eventId({
   return idOfBits("evt", created_at, low);
 }
 
+/** Returns the number in the id of an event. */
+export function numberOfEvent(id: string): number {
+  return Number((bitsOfId(id) >> RECIPIENT_BITS) % (1n << NUMBER_BITS));
+}
+
 /**
  * Returns the number of the event with this id. Throws `invalid_parameter` for an id that no event of the recipient can
  * have.
  */
 function eventNumber(recipientId: string, id: string, param: string): number {
-  const low = bitsOfId(id);
-  if (low % (1n << RECIPIENT_BITS) === recipientBits(recipientId)) {
-    return Number((low >> RECIPIENT_BITS) % (1n << NUMBER_BITS));
-  }
+  if (bitsOfId(id) % (1n << RECIPIENT_BITS) === recipientBits(recipientId)) return numberOfEvent(id);
   throw new ParleyError("invalid_parameter", `${param} must be the id of one of your events (evt_…).`, {
     param,
   });
@@ -58,8 +60,8 @@ function recipientBits(recipientId: string): bigint {
 }
 
 function toStoredEvent(row: EventRow): StoredEvent {
-  const { type, created_at: at, conversation_id: conversationId, payload } = row;
-  return { id: eventId(row), type, at, conversationId, payload };
+  const { number, type, created_at: at, conversation_id: conversationId, payload } = row;
+  return { id: eventId(row), number, type, at, conversationId, payload };
 }
 
 /**

@@ -4,7 +4,7 @@ import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
 import type { WebhookRow } from "../../db/queries/webhooks/webhooks.ts";
 import { renderEvents, renderForAll } from "../events/event-render.ts";
 import { isShown } from "../events/event-types.ts";
-import { keptSince } from "../events/events.ts";
+import { keptSince, numberOfEvent } from "../events/events.ts";
 import type { Core, DataAccess } from "../node/core.ts";
 import { type AttemptResult, askedPause, type DeliveryKind, pauseAfter, type Request } from "./attempt.ts";
 
@@ -68,8 +68,10 @@ async function renderDelivery(
 ): Promise<string | undefined> {
   const { type, told_at: at, payload, recipient_id: recipientId, position, last_position } = delivery;
   if (!isShown(new Set(hook.scopes.split(" ")), type)) return undefined;
-  const conversationId = type === "webhook.test" ? "" : delivery.conversation_id;
-  const event = { id: delivery.event_id, type, at, conversationId, payload };
+  const isTest = type === "webhook.test";
+  const { event_id: id } = delivery;
+  const number = isTest ? null : numberOfEvent(id);
+  const event = { id, number, type, at, conversationId: isTest ? "" : delivery.conversation_id, payload };
   if (hook.all_users === 0) return (await renderEvents(core, recipientId, [event]))[0]!.json;
   if (last_position === null) return renderForAll(core, event, [recipientId]);
   // Erasing recipients also erases their events.

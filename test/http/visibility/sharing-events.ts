@@ -159,10 +159,15 @@ async function readEvents(world: World, user: User): Promise<Shown[]> {
   const found: Shown[] = [];
   for (;;) {
     const last = world.lastEvents.get(user);
-    const after = last === undefined ? "" : `&ending_before=${last}`;
+    const after = last === undefined ? "" : `&ending_before=${last.id}`;
     const { data } = (await world.ask(user, "GET", `/v1/events?limit=100${after}`, 200)) as Page;
     found.push(...data.toReversed());
-    if (data.length > 0) world.lastEvents.set(user, data[0]!.id as string);
+    const next = last === undefined ? 1 : Number(last.sequence) + 1;
+    assert.deepEqual(
+      data.map(({ sequence }) => sequence).reverse(),
+      data.map((_, i) => next + i),
+    );
+    if (data.length > 0) world.lastEvents.set(user, data[0]!);
     if (data.length < 100 || last === undefined) return found;
   }
 }

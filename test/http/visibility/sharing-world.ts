@@ -43,7 +43,7 @@ export class World {
   /** Messages sent with an Idempotency-Key. */
   readonly keyed = new Map<Message, { key: string; fields: object | FormData }>();
   /** The last event that each user got. */
-  readonly lastEvents = new Map<User, string>();
+  readonly lastEvents = new Map<User, Shown>();
   /** A user whose token has the scope `act_as`. */
   readonly backEnd: TestUser | undefined;
   /** How often the back end did what others cannot. */

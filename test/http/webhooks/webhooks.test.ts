@@ -58,6 +58,9 @@ test("a webhook gets the events of its user, of its types, signed, equal to thos
   assert.ok(!JSON.stringify(listed).includes("whsec_"));
   const told = await newest(server, ann, made, { state: "delivered" });
   assert.deepEqual([told.event_id, told.attempts, told.last_status], [events[2]!.id, 1, 204]);
+  await ask("POST", `/v1/webhooks/${made.id}/test`);
+  const tested = (await all.wait(4))[3]!.event;
+  assert.deepEqual([tested.type, "sequence" in tested], ["webhook.test", false]);
 });
 
 const open = sharedApp(LIMITS);

@@ -61,7 +61,15 @@ function newContact(): CreateContact {
 }
 
 function newMessage(): SendMessage {
-  const rest = { data: null, mentions: [], replyToId: null, files: [], now: Date.now(), entry: null };
+  const rest = {
+    data: null,
+    mentions: [],
+    replyToId: null,
+    clientId: null,
+    files: [],
+    now: Date.now(),
+    entry: null,
+  };
   return { newId: createId("msg"), conversationId: direct, senderId: owner, text: TEXT, ...rest };
 }
 

@@ -200,6 +200,11 @@ export const catalogue = {
     explanation:
       "A key stands for one request, with all its fields, for 24 hours. Use a new key for a new request.",
   },
+  client_id_conflict: {
+    title: "Client id already used",
+    explanation:
+      "You have sent another message with this `client_id`: with other content, or to another conversation. Use a new `client_id` for a new message.",
+  },
   webhook_disabled: {
     title: "Webhook disabled",
     explanation: "Parley sends nothing to a disabled webhook. Update it with `enabled` true first.",

@@ -25,6 +25,7 @@ import { profileWrites } from "./queries/people/profiles.ts";
 import { tokenWrites } from "./queries/people/tokens.ts";
 import { userWrites } from "./queries/people/users.ts";
 import { type Action, auditWrites, type NewEntry, recordEntry } from "./queries/record/audit-trail.ts";
+import { clientIdWrites } from "./queries/record/client-ids.ts";
 import {
   findResult,
   type IdempotentRequest,
@@ -73,6 +74,7 @@ const single = {
   ...profileWrites,
   ...profileReaderWrites,
   ...auditWrites,
+  ...clientIdWrites,
   ...idempotencyWrites,
   ...searchWrites,
   ...intentWrites,

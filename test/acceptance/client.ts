@@ -62,6 +62,7 @@ export interface Message {
   attachments: Attachment[];
   mentions: string[];
   reply_to_id: string | null;
+  client_id: string | null;
   reactions: { emoji: string; count: number; user_ids: string[] }[];
   created_at: number;
   edited_at: number | null;
@@ -106,6 +107,7 @@ const MESSAGE_KEYS = [
   "attachments",
   "mentions",
   "reply_to_id",
+  "client_id",
   "reactions",
   "created_at",
   "edited_at",

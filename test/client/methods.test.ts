@@ -118,7 +118,7 @@ onEngines("messages", async (t, config) => {
   const parley = await clientOf(await startOn(t, config));
   const { messages } = parley;
   const { id: me, conversation_id } = await parley.me();
-  const hello = await messages.create({ conversation_id, text: "hello", mentions: [me] });
+  const hello = await messages.create({ conversation_id, text: "hello", mentions: [me], client_id: "1" });
   assert.deepEqual(await messages.retrieve(hello.id), hello);
   const files = [new File(["first"], '"ä\'".txt'), new File([new Uint8Array(100_000)], "second.bin")];
   const reports: UploadProgress[] = [];

@@ -47,6 +47,7 @@ const act = fc.oneof(
     reply: fc.option(fc.nat(9), { freq: 1 }),
     mentions: fc.constantFrom([], [], ["b"]),
     behind: fc.nat(4),
+    client: fc.option(fc.nat(2), { freq: 1 }),
     key: fc.option(fc.nat(2)),
   }),
   fc.record({ kind: fc.constant("upload" as const), who: person, to: fc.constantFrom("shared", "notes") }),
@@ -115,6 +116,10 @@ function toWrite(
         data: each.data,
         mentions: each.mentions.map(nameOf),
         replyToId: each.reply === null ? null : back(each.reply),
+        clientId:
+          each.client === null
+            ? null
+            : { id: String(each.client), fingerprint: new Uint8Array(32).fill(number) },
       };
       return ["createMessage", message(who, number, conversation as string, fields), each.key];
     }

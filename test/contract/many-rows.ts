@@ -29,6 +29,8 @@ const FILL = [
   `INSERT INTO marks (user_id, conversation_id) SELECT user_id, conversation_id FROM members`,
   `INSERT INTO messages (conversation_id, id, sender_id, type, body_id, has_files, created_at, version)
    SELECT conversation_id, 'msg_' || row_number() OVER (), user_id, 'text', row_number() OVER (), 0, 1, 1 FROM members`,
+  `INSERT INTO client_ids (user_id, client_id, fingerprint, conversation_id, message_id, until)
+   SELECT sender_id, id, '', conversation_id, id, CASE WHEN right(id, 1) = '0' THEN 1 + body_id END FROM messages`,
   `INSERT INTO message_bodies (id, text) SELECT body_id, 'the' FROM messages`,
   "SELECT setval(pg_get_serial_sequence('message_bodies', 'id'), MAX(id)) FROM message_bodies",
   `INSERT INTO indexed_words (word, body_id) SELECT right(conversation_id, 10) || word, body_id

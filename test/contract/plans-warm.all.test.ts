@@ -80,6 +80,7 @@ async function doRareWrites(db: Database, userId: string): Promise<void> {
   await db.write("forgetEvents", { recipientId: userId, before: now, limit });
   await db.write("forgetExpiredTokens", { before: now, limit });
   await db.write("forgetKeys", { now, limit });
+  await db.write("forgetClientIds", { now, limit });
   await db.write("forgetSecrets", { now });
   await db.write("releaseStorage", { userId, id: "res" });
   const identity = { issuer: "a", subject: "b" };

@@ -23,7 +23,11 @@ test("null for an optional field means none in creates", async (t) => {
     ["/v1/contacts", { username: "ada", phone_number: "555" }, ["avatar_url", "display_name", "blocked"]],
     ["/v1/users", { username: "eve" }, ["phone_number", "display_name", "avatar_url"]],
     ["/v1/tokens", { user_id: user.id }, ["scopes", "expires_at", "name"]],
-    ["/v1/messages", { conversation_id, text: "a" }, ["data", "mentions", "reply_to_id", "strip_metadata"]],
+    [
+      "/v1/messages",
+      { conversation_id, text: "a" },
+      ["data", "mentions", "reply_to_id", "client_id", "strip_metadata"],
+    ],
     ["/v1/groups", { name: "g" }, ["description", "avatar_url", "history", "members"]],
     ["/v1/webhooks", { url: "https://example.com/" }, ["events", "all_users"]],
   ];

@@ -10,7 +10,10 @@ export type State = string | null;
 export interface Sending {
   isPeers: boolean;
   conversationId: string;
-  key: string;
+  /** Its Idempotency-Key, if any. */
+  key: string | null;
+  /** Its `client_id`. Without a key it has one. */
+  clientId: string | null;
   text: string | null;
   data: { number: number } | null;
   files: { filename: string; bytes: Buffer }[];
@@ -54,7 +57,7 @@ export class AckRecord {
   /** Names and texts of creates that were refused for certain. */
   readonly notMade = new Set<string>();
   readonly items = new Map<string, Item>();
-  /** Messages without an answer. Sent again with the same key, each of them must exist once. */
+  /** Messages without an answer. Sent again with the same key or `client_id`, each of them must exist once. */
   readonly unansweredSendings: Sending[] = [];
   /** Resumable uploads with unacknowledged bytes. Each continues after the fault. */
   readonly begunUploads = new Set<BegunUpload>();
@@ -138,7 +141,7 @@ export class AckRecord {
       `${this.total()} writes acknowledged (${counts.join(", ")})`,
       `${this.unknown} without an answer`,
       `${this.offsets} offsets of uploads acknowledged, ${this.continued} uploads continued`,
-      `${this.retried} messages sent again with their key, of which ${this.replayed} were there`,
+      `${this.retried} messages sent again with their key or client_id, of which ${this.replayed} were there`,
     ].join(", ");
   }
 

@@ -143,7 +143,14 @@ export function message(
 ): SendMessage {
   return {
     ...{ newId: messageId(number), conversationId, senderId, text: `text ${number}`, data: null },
-    ...{ mentions: [], replyToId: null, files: [], now: 1_800_000_000_000 + number, entry: null },
+    ...{
+      mentions: [],
+      replyToId: null,
+      clientId: null,
+      files: [],
+      now: 1_800_000_000_000 + number,
+      entry: null,
+    },
     ...fields,
   };
 }

@@ -62,6 +62,7 @@ const STATUSES: Record<number, ErrorCode[]> = {
     "identity_taken",
     "count_limit_reached",
     "idempotency_in_progress",
+    "client_id_conflict",
   ],
   412: ["precondition_failed"],
   413: ["file_too_large", "body_too_large"],

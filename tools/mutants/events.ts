@@ -46,6 +46,12 @@ export const events: readonly Mutant[] = [
     tests: ["http/events-alike"],
   },
   {
+    name: "events: the sequence in a webhook counts the events of all users",
+    find: "isTest ? null : numberOfEvent(id)",
+    replace: "isTest ? null : position",
+    tests: ["http/webhooks"],
+  },
+  {
     name: "events: all-users webhooks get content with PARLEY_WEBHOOK_CONTENT=ids",
     find: "if (core.limits.webhookIdsOnly) return withPayload(head, familyOf(type).toIds?.(event) ?? event.payload);",
     replace: "",

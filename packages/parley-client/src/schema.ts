@@ -128,6 +128,8 @@ export interface components {
       mentions: (string)[];
       /** The message that this one replies to. It may be deleted. */
       reply_to_id: string | null;
+      /** The id that the sender's client gave it, if any. Other senders may use the same. */
+      client_id: string | null;
       /** Those that you see, in the order in which their emoji came. */
       reactions: ({
         emoji: string;
@@ -620,7 +622,7 @@ export interface components {
       /** What is wrong and what to do. */
       detail: string;
       /** From a closed list; for programs to check. */
-      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "avatar_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "upload_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "identity_taken" | "upload_offset_mismatch" | "upload_completed" | "upload_length_mismatch" | "checksum_mismatch" | "unsupported_upload_protocol" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "preview_not_found" | "file_type_refused" | "metadata_not_removable" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
+      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "avatar_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "upload_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "identity_taken" | "upload_offset_mismatch" | "upload_completed" | "upload_length_mismatch" | "checksum_mismatch" | "unsupported_upload_protocol" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "client_id_conflict" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "preview_not_found" | "file_type_refused" | "metadata_not_removable" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
       /** The field at fault, if there is one. */
       param?: string;
       /** The bytes that the server has (`upload_offset_mismatch`). */
@@ -754,6 +756,8 @@ export interface operations {
       mentions?: (string)[] | null | undefined;
       /** An id (msg_…). */
       reply_to_id?: string | null | undefined;
+      /** A string of 1 to 64 visible ASCII characters, without spaces, such as a UUID. */
+      client_id?: string | null | undefined;
       /** True or false, in JSON without quotes. */
       strip_metadata?: boolean | null | undefined;
     };

@@ -9,7 +9,7 @@ import { countIntents } from "../../db/queries/storage/intents.ts";
 import { findMiscounts } from "../../db/queries/storage/storage-used.ts";
 import { countTombstones } from "../../db/queries/storage/tombstones.ts";
 import { type Corruption, findCorruption } from "../../db/queries/upkeep/integrity.ts";
-import { findOrphans } from "../../db/queries/upkeep/orphans.ts";
+import { type Compared, findOrphans } from "../../db/queries/upkeep/orphans.ts";
 import { hasTable } from "../../db/queries/upkeep/tables.ts";
 import type { Reader } from "../../db/sql.ts";
 import { openCurrentDatabase, readIndex, readStore } from "../../engines.ts";
@@ -51,6 +51,7 @@ export async function check(io: Io, options: { json?: boolean }): Promise<number
       isCounted: await has("storage"),
       hasMessages: await has("message_bodies"),
       hasProfiles: await has("profile_changes"),
+      hasClientIds: await has("client_ids"),
       index: (await has("message_index")) ? readIndex(config) : undefined,
     };
     for await (const finding of findAll(location, db, blobs, watch, corruption, schema)) {
@@ -85,10 +86,9 @@ async function withReader<T>(config: Config, work: (db: Reader) => Promise<T>): 
 }
 
 /** The parts that this version of the schema can compare. */
-interface Schema {
+interface Schema extends Compared {
   isCounted: boolean;
   hasMessages: boolean;
-  hasProfiles: boolean;
   index: IndexReader | undefined;
 }
 
@@ -110,8 +110,7 @@ async function* findAll(
   }
   for await (const stray of findStrays(db, blobs)) yield strayFinding(location, stray);
   if (schema.isCounted) for await (const miscount of findMiscounts(db)) yield miscountFinding(miscount);
-  if (schema.hasMessages)
-    for await (const orphan of findOrphans(db, schema.hasProfiles)) yield orphanFinding(orphan);
+  if (schema.hasMessages) for await (const orphan of findOrphans(db, schema)) yield orphanFinding(orphan);
   if (schema.index && corruption.index.length === 0)
     for await (const fault of findIndexFaults(db, schema.index)) yield indexFinding(fault);
 }

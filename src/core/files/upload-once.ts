@@ -1,6 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import type { BlobWriter } from "../../blobs/store.ts";
 import type { WriteInput, WriteResult } from "../../db/database.ts";
+import { findSentBefore, type SentBefore } from "../../db/queries/record/client-ids.ts";
 import type { NewFile } from "../../db/queries/storage/files.ts";
 import { checkDailyLimit } from "../../db/queries/storage/storage-used.ts";
 import type { SingleName } from "../../db/writes.ts";
@@ -25,6 +26,7 @@ export class RequestUploads implements AsyncDisposable {
   readonly #core: Core;
   readonly #caller: Caller;
   readonly #key: string | undefined;
+  #sentBefore: Promise<SentBefore | undefined> | undefined;
 
   private constructor(core: Core, caller: Caller, key: string | undefined, isReplay: boolean) {
     this.#core = core;
@@ -38,9 +40,19 @@ export class RequestUploads implements AsyncDisposable {
     return new RequestUploads(core, caller, key, key !== undefined && (await isReplay(core, caller, key)));
   }
 
-  /** Starts a file. Throws `rate_limited` if the user has reached the limit of running uploads on this node. */
-  add(): UploadOnce {
-    const upload = new UploadOnce(this.#core, this.#caller, this.isReplay);
+  /** Finds the message that the caller has sent with this client's id. Looks only once, so that all files are treated alike. */
+  findSentBefore(clientId: string): Promise<SentBefore | undefined> {
+    const { db, clock } = this.#core;
+    this.#sentBefore ??= findSentBefore(db, this.#caller.userId, clientId, clock());
+    return this.#sentBefore;
+  }
+
+  /**
+   * Starts a file. It is only compared if the request repeats an earlier one. Throws `rate_limited` if the user has reached the limit
+   * of running uploads on this node.
+   */
+  add(isRepeat = false): UploadOnce {
+    const upload = new UploadOnce(this.#core, this.#caller, this.isReplay || isRepeat);
     this.files.push(upload);
     return upload;
   }

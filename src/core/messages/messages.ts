@@ -48,6 +48,10 @@ export const messageResource = resource("Message", {
   attachments: listOf(attachmentResource.schema),
   mentions: described(listOf(id("usr")), "Members that the sender mentioned."),
   reply_to_id: described(textOrNull, "The message that this one replies to. It may be deleted."),
+  client_id: described(
+    textOrNull,
+    "The id that the sender's client gave it, if any. Other senders may use the same.",
+  ),
   reactions: described(reactionsSchema, "Those that you see, in the order in which their emoji came."),
   created_at: time,
   edited_at: described(orNull(time), "When text, data or mentions were last edited."),
@@ -132,7 +136,7 @@ type ShownMessage = Omit<MessageRow, "sender_id" | "has_files" | "has_reactions"
  * and `reactions` are JSON texts.
  */
 function toMessage(
-  { id, conversation_id, type, text, data, reply_to_id, created_at, edited_at }: ShownMessage,
+  { id, conversation_id, type, text, data, reply_to_id, client_id, created_at, edited_at }: ShownMessage,
   sender: string,
   mentioned: readonly string[],
   files: readonly string[],
@@ -141,8 +145,9 @@ function toMessage(
   const quoted = text === null ? null : JSON.stringify(text);
   const mentions = mentioned.length === 0 ? "" : `"${mentioned.join('","')}"`;
   const reply = reply_to_id === null ? null : `"${reply_to_id}"`;
+  const clientId = client_id === null ? null : JSON.stringify(client_id);
   const edited = edited_at === null ? null : toSeconds(edited_at);
-  return `{"id":"${id}","conversation_id":"${conversation_id}","type":"${type}","sender":${sender},"text":${quoted},"data":${data},"attachments":[${files.join(",")}],"mentions":[${mentions}],"reply_to_id":${reply},"reactions":${reactions},"created_at":${toSeconds(created_at)},"edited_at":${edited}}`;
+  return `{"id":"${id}","conversation_id":"${conversation_id}","type":"${type}","sender":${sender},"text":${quoted},"data":${data},"attachments":[${files.join(",")}],"mentions":[${mentions}],"reply_to_id":${reply},"client_id":${clientId},"reactions":${reactions},"created_at":${toSeconds(created_at)},"edited_at":${edited}}`;
 }
 
 /** Returns the files of each message, and a function that shows them. */
@@ -174,13 +179,14 @@ export async function getMessage(
 
 /** Renders a message that has just been sent, without reading it again. */
 export function renderSent(core: Core, sent: SentMessage, input: SendMessage): Versioned {
-  const { text, data, replyToId: reply_to_id } = input;
+  const { text, data, replyToId: reply_to_id, clientId } = input;
   const row = {
     ...sent,
     type: "text",
     text,
     data,
     reply_to_id,
+    client_id: clientId?.id ?? null,
     created_at: timeOfId(sent.id),
     edited_at: null,
   };

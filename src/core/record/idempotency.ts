@@ -42,7 +42,7 @@ export async function writeIdempotent<N extends SingleName>(
   const request: IdempotentRequest = {
     userId: caller.userId,
     keyHash: sha256(key),
-    fingerprint: sha256(JSON.stringify(asked)),
+    fingerprint: toFingerprint(asked),
     now,
     until: now + KEY_MS,
     replayOnly,
@@ -69,6 +69,11 @@ export async function oneAtATime<T>(
   } finally {
     core.runningKeys.delete(name);
   }
+}
+
+/** Returns the digest of a request's content. Two requests with the same content have the same. */
+export function toFingerprint(asked: Identified["asked"]): Uint8Array {
+  return sha256(JSON.stringify(asked));
 }
 
 function sha256(text: string): Uint8Array {

@@ -309,6 +309,13 @@ export const flag = textField('"1"', { const: "1" }, (value) => (value === "1" ?
 
 export const anyText = textField("a string", {}, (value) => value);
 
+/** An id that a client gives what it creates. */
+export const clientId = textField(
+  "a string of 1 to 64 visible ASCII characters, without spaces, such as a UUID",
+  { pattern: "^[!-~]{1,64}$" },
+  (value) => (/^[!-~]{1,64}$/.test(value) ? value : undefined),
+);
+
 /** An id that is only looked up, so a malformed one counts as unknown. */
 export function reference(kind: IdKind): Field<string, true> {
   return textField(`an id (${kind}_…)`, { pattern: idPattern(kind) }, (value) => value);

@@ -13,7 +13,7 @@ export interface Versioned {
    * CRC-32 of the JSON text for a result of `versioned`.
    */
   version: string;
-  /** True if this is the stored result of an earlier request with the same Idempotency-Key. */
+  /** True if this is the result of an earlier request with the same Idempotency-Key or `client_id`. */
   replayed?: boolean;
 }
 

@@ -8,7 +8,7 @@ export function matchesTag(header: string, etag: string): boolean {
   return header.trim() === "*" || tagsOf(header).some((tag) => tag.replace(/^W\//, "") === etag);
 }
 
-/** Marks a replay: an answer with the result of an earlier request with the same Idempotency-Key. */
+/** Marks a replay: an answer with the result of an earlier request with the same Idempotency-Key or `client_id`. */
 export function markReplay(reply: FastifyReply): void {
   reply.header("idempotent-replayed", "true");
 }

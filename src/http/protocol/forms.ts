@@ -3,6 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { fileTooLarge } from "../../core/files/upload.ts";
 import type { RequestUploads, UploadOnce } from "../../core/files/upload-once.ts";
 import {
+  clientId,
   filename,
   type Parsed,
   readField,
@@ -91,8 +92,8 @@ export async function readMessage<S extends Shape>(
 }
 
 /**
- * Reads a message from a multipart form. Each file goes to an upload. Throws `insufficient_scope` at the first file if the
- * caller may not upload files.
+ * Reads a message from a multipart form. Each file goes to an upload, which does not keep it if the message was sent before. Throws
+ * `insufficient_scope` at the first file if the caller may not upload files.
  */
 export async function receiveMessage<S extends Shape>(
   request: FastifyRequest,
@@ -112,13 +113,18 @@ export async function receiveMessage<S extends Shape>(
       const detail = `A message can have at most ${MAX_MESSAGE_FILES} files.`;
       throw new ParleyError("invalid_parameter", detail, { param: "file" });
     }
+    const id = before.get(CLIENT_ID);
+    const sentBefore = id && (await uploads.findSentBefore(readField(CLIENT_ID, clientId, id)));
     // The size of this file is unknown: other parts may follow it.
-    await receiveFile(part, uploads.add(), undefined, wantsStrip(before));
+    await receiveFile(part, uploads.add(Boolean(sentBefore)), undefined, wantsStrip(before));
   });
   return readFields(shape, fields);
 }
 
 const STRIP = "strip_metadata";
+const CLIENT_ID = "client_id";
+/** The fields that decide what is done with the bytes of files, so they must come before them. */
+const BEFORE_FILES = [STRIP, CLIENT_ID];
 
 function wantsStrip(fields: TextFields): boolean {
   return fields.get(STRIP) === "true";
@@ -150,7 +156,7 @@ async function receiveParts(
   /** How many bytes are left for the values of each list. */
   const left = new Map<string, number>();
   let hasFile = false;
-  let isLate = false;
+  let late: string | undefined;
   try {
     for (let part = await parts.next(); part !== null; part = await parts.next()) {
       const { name } = part;
@@ -159,15 +165,14 @@ async function receiveParts(
         await receive(part, length === 0 ? undefined : parts.bytesLeft(length), fields);
       } else if (accepted.includes(name)) {
         if (fields.has(name) && !lists.has(name)) throw repeated(name);
-        isLate ||= name === STRIP && hasFile;
+        if (hasFile && BEFORE_FILES.includes(name)) late = name;
         const text = await readText(part, maxFieldBytes, left.get(name) ?? maxFieldBytes);
         left.set(name, (left.get(name) ?? maxFieldBytes) - Buffer.byteLength(text) - 1);
         addField(fields, name, text, lists);
       } else throw unknownField(name, ["file", ...accepted]);
     }
     if (digest) checkDigest(digest, hash!.digest());
-    if (isLate)
-      throw new ParleyError("invalid_parameter", `Send ${STRIP} before the files.`, { param: STRIP });
+    if (late) throw new ParleyError("invalid_parameter", `Send ${late} before the files.`, { param: late });
     return fields;
   } finally {
     body.stop();

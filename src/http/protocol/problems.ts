@@ -39,6 +39,7 @@ const statuses: Record<ErrorCode, number> = {
   identity_taken: 409,
   count_limit_reached: 409,
   idempotency_in_progress: 409,
+  client_id_conflict: 409,
   events_erased: 410,
   precondition_failed: 412,
   file_too_large: 413,

@@ -31,6 +31,7 @@ test("a message is answered 201 with its Location and all fields", async () => {
     attachments: [],
     mentions: [],
     reply_to_id: null,
+    client_id: null,
     reactions: [],
     created_at: made.created_at,
     edited_at: null,

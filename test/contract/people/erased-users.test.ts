@@ -44,7 +44,8 @@ async function live(db: Database): Promise<void> {
   for (const number of [1, 2, 3]) await send(db, BOB, number, { files: [file(BOB, number)] });
   // Its grants are still being written when Ann is erased.
   await join(db, ANN, BOB, 1, 1);
-  await send(db, ANN, 4, { files: [file(ANN, 4)], data: JSON.stringify({ place: WORD }) });
+  const clientId = { id: "an id", fingerprint: new Uint8Array(32) };
+  await send(db, ANN, 4, { files: [file(ANN, 4)], data: JSON.stringify({ place: WORD }), clientId });
   await send(db, BOB, 5, { mentions: [ANN, BOB], replyToId: messageId(4) });
   for (const [userId, number] of [
     [ANN, 1],

@@ -211,6 +211,15 @@ const DATA: Data[] = [
       profile_changes: { user_id: "usr_1", after_id: "usr_0" },
     },
   },
+  {
+    since: { sqlite: 23, postgres: 21 },
+    rows: {
+      client_ids: {
+        ...{ user_id: "usr_1", client_id: "a", fingerprint: bytes(4), conversation_id: "cnv_1" },
+        ...{ message_id: "msg_1", until: null },
+      },
+    },
+  },
 ];
 
 /** Tables that migrations or the engine fill, and `moves`, which marks an incomplete database. */

@@ -97,6 +97,8 @@ function rowsOfTables(): Record<string, Row[]> {
     // Half of the later messages are withheld from the other member of the conversation.
     if (n > ROWS / 2 && n % 4 === 0)
       add("withheld", { user_id: id("usr", 1), conversation_id, from_id: message_id, to_id: message_id });
+    const identified = { user_id: user, client_id: `${n}`, fingerprint: "" };
+    add("client_ids", { ...identified, conversation_id: own, message_id, until: n % 2 === 0 ? null : 1 });
     add("idempotency", { user_id: user, key_hash: `${n}`, fingerprint: "", result: "{}", until: 1 });
     const hook = { url: "a", all_users: 0, secret: "a", since_position: 0, created_at: 1, version: 1 };
     add("webhooks", { id: id("whk", n), user_id: user, ...hook });

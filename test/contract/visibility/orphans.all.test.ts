@@ -44,6 +44,13 @@ const PLANTED: [table: string, row: Record<string, Value>, found: string[]][] = 
     { user_id: "a", conversation_id: SHARED, from_id: messageId(4), to_id: ABSENT },
     [`withheld a ${SHARED} overlaps another run`],
   ],
+  ["client_ids", aClientId("x", 1, 9), ["client_ids x c is of a user who is gone"]],
+  ["client_ids", aClientId("a", 7), ["client_ids a c belongs to no message"]],
+  [
+    "messages",
+    { ...aMessage(1), client_id: "c" },
+    [`messages ${messageId(1)}5 has a client_id that is not taken`],
+  ],
   [
     "places",
     { user_id: "x", conversation_id: SHARED, maybe_unread: 0, is_pinned: 0, is_archived: 0 },
@@ -137,6 +144,11 @@ function aMessage(number: number): Record<string, Value> {
   return { ...row, body_id: null, has_files: 0, has_reactions: 0, created_at: 1, version: 1 };
 }
 
+function aClientId(user_id: string, number: number, until: number | null = null): Record<string, Value> {
+  const row = { user_id, client_id: "c", fingerprint: new Uint8Array(32), conversation_id: SHARED };
+  return { ...row, message_id: messageId(number), until };
+}
+
 function aReaction(message_id: string, user_id: string): Record<string, Value> {
   return { message_id, place: 9, nth: 1, emoji: "x", user_id };
 }
@@ -194,6 +206,7 @@ for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: open
       await block(db, "a", "b");
       for (const number of [5, 6]) await send(db, "b", number, { files: [attachment("b", number).file] });
       await send(db, "a", 7);
+      await send(db, "b", 8, { clientId: { id: "d", fingerprint: new Uint8Array(32) } });
       await createGroup(db, "a", "grp_1", ["b"], { memberId: "mem_1" });
       assert.deepEqual(await orphansOf(db), []);
       await plant(db, table, row);
@@ -211,7 +224,8 @@ for (const [name, open] of Object.entries({ sqlite: openOnSqlite, postgres: open
     for (const number of [1, 2, 3, 4]) {
       const id = await send(db, "b", number, { files: [attachment("b", number).file] });
       await db.write("addReaction", { userId: "b", messageId: id, emoji: "x", now: 1 });
-      await send(db, "a", number + 10);
+      const clientId = { id: `${number}`, fingerprint: new Uint8Array(32) };
+      await send(db, "a", number + 10, { clientId });
     }
     for (const user of ["b", "a"]) {
       await leave(db, user, undefined, 2);

@@ -212,7 +212,16 @@ export class Groups {
   ): Message {
     const seenBy = new Set(conversation.seats.keys());
     const message: Message = {
-      ...{ ...said, id: "", conversation, text: null, mentions: [], replyTo: null, files: [] },
+      ...{
+        ...said,
+        id: "",
+        conversation,
+        text: null,
+        mentions: [],
+        replyTo: null,
+        clientId: null,
+        files: [],
+      },
       ...{
         createdAt: at,
         editedAt: null,

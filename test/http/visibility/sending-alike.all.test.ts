@@ -84,6 +84,12 @@ async function act(
   const { id } = await sends("send");
   await sends("reply", { reply_to_id: id });
   await sends("send with a key", {}, { "idempotency-key": crypto.randomUUID() });
+  const named = { client_id: crypto.randomUUID() };
+  const { id: identified } = await sends("send with a client_id", named);
+  await count(least, "send again with it", () =>
+    read(send(server, bob, "POST", "/v1/messages", { conversation_id, text: "x", ...named }), 200),
+  );
+  await does("delete with a client_id", "DELETE", `/v1/messages/${identified}`);
   await sends("mention", { mentions: [bob.id] });
   const file = await uploads("upload");
   const large = await uploads("upload a large file", { conversation_id }, 40_000);

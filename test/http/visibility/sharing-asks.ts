@@ -4,7 +4,7 @@ import { type Answer, OTHERS, pick, type Request, type Twins } from "./sharing-t
 
 /** How often to draw each. */
 export const ASKS = {
-  ...{ send: 8, sendFiles: 6, upload: 8, uploadToMessage: 3, sendAgain: 2 },
+  ...{ send: 8, sendFiles: 6, upload: 8, uploadToMessage: 3, sendAgain: 2, sendNamed: 3 },
   ...{ edit: 3, deleteMessage: 2, hideMessage: 10, rename: 2, deleteFile: 2, react: 3, unreact: 1 },
   ...{ read: 2, settings: 2, block: 1, unblock: 2, removeContact: 2, addContact: 4 },
   ...{ archive: 2, typing: 1, createGroup: 2, leaveGroup: 1, invite: 2 },
@@ -50,6 +50,7 @@ export async function doAsk(kind: Ask, twins: Twins, { who, target, spare }: Act
     upload: post("/v1/attachments", form({ conversation_id }, spare)),
     uploadToMessage: post("/v1/attachments", form({ message_id: message }, spare)),
     sendAgain: post("/v1/messages", { conversation_id: twins.pick("cnv", 4), text: "again" }, key),
+    sendNamed: post("/v1/messages", { conversation_id, text, client_id: `${target % 9}` }),
     edit: { method: "PUT", path: atMessage, body: { text: `edited ${text}` } },
     deleteMessage: { method: "DELETE", path: atMessage },
     hideMessage: { method: "DELETE", path: `${atMessage}?for=me` },

@@ -28,7 +28,7 @@ export async function upload(
     await world.refused(user, "POST", "/v1/attachments", 404, "conversation_not_found", form);
     return;
   }
-  const content = { text: null, data: null, mentions: [], replyTo: null, files: [file] };
+  const content = { text: null, data: null, mentions: [], replyTo: null, clientId: null, files: [file] };
   const message = world.model.send(user, to, content, world.clock.now);
   const [sent] = message.files;
   const shown = (await world.ask(user, "POST", "/v1/attachments", 201, form)) as Shown;

@@ -42,10 +42,12 @@ async function send(
   fields: object,
   spare: number,
 ): Promise<void> {
-  const { model, clock, keyed } = world;
+  const { model, clock, repeatable } = world;
   const message = model.send(user, conversation, content, clock.now);
-  const key = `${user.id}-${model.messages.length}`;
-  const headers = spare % 6 === 0 ? { "idempotency-key": key } : {};
+  const hasKey = spare % 6 === 0;
+  const headers: Record<string, string> = hasKey
+    ? { "idempotency-key": `${user.id}-${model.messages.length}` }
+    : {};
   const shown = (await world.ask(user, "POST", "/v1/messages", 201, fields, headers)) as Shown;
   const before = conversation.messages.at(-2)?.id ?? "";
   message.id = shown.id as string;
@@ -54,21 +56,21 @@ async function send(
   model.publish(message, "message.created", message.id);
   for (const file of message.files) model.publish(message, "attachment.created", file.id);
   checkMessage(world, user, message, shown);
-  if (spare % 6 > 0) return;
-  keyed.set(message, { key, fields });
-  assert.deepEqual(await world.ask(user, "POST", "/v1/messages", 201, fields, headers), shown);
+  if (!hasKey && content.clientId === null) return;
+  const again = hasKey ? 201 : 200;
+  repeatable.set(message, { headers, fields, again });
+  assert.deepEqual(await world.ask(user, "POST", "/v1/messages", again, fields, headers), shown);
 }
 
 /** A retry makes no second message and does not restore a deleted one. */
 export async function sendAgain(world: World, user: User, target: number): Promise<void> {
-  const own = [...world.keyed].filter(([{ sender }]) => sender === user);
+  const own = [...world.repeatable].filter(([{ sender }]) => sender === user);
   const [message, sent] = oneOf(own, target) ?? [];
   if (!message) return;
-  const { key, fields } = sent!;
+  const { headers, fields, again } = sent!;
   const isSeen = message.seenBy.has(user);
-  const shown = (await world.ask(user, "POST", "/v1/messages", isSeen ? 201 : 404, fields, {
-    "idempotency-key": key,
-  })) as Shown;
+  const status = isSeen ? again : 404;
+  const shown = (await world.ask(user, "POST", "/v1/messages", status, fields, headers)) as Shown;
   if (isSeen) checkMessage(world, user, message, shown);
   else assert.equal(shown.code, "message_not_found");
 }
@@ -93,18 +95,21 @@ function chooseContent(
     mentions: spare % 9 === 0 ? [oneOf(spare % 2 ? members : model.everyone, spare) ?? user] : [],
     replyTo:
       (spare % 8 === 3 ? oneOf(seen, spare) : spare % 16 === 1 ? oneOf(model.messages, spare) : null) ?? null,
+    // Different users use the same ones.
+    clientId: spare % 4 === 1 || spare % 12 === 0 ? `${nth}` : null,
     files,
   };
 }
 
 function toFields(conversationId: string, content: Content): object {
-  const { text, data, mentions, replyTo, files } = content;
+  const { text, data, mentions, replyTo, clientId, files } = content;
   const ids = mentions.map(({ id }) => id);
   if (files.length === 0) {
     return {
       ...{ conversation_id: conversationId, text, data },
       ...(ids.length > 0 ? { mentions: ids } : {}),
       ...(replyTo ? { reply_to_id: replyTo.id } : {}),
+      ...(clientId === null ? {} : { client_id: clientId }),
     };
   }
   const form = new FormData();
@@ -113,6 +118,7 @@ function toFields(conversationId: string, content: Content): object {
   if (data !== null) form.set("data", JSON.stringify(data));
   for (const id of ids) form.append("mentions", id);
   if (replyTo) form.set("reply_to_id", replyTo.id);
+  if (clientId !== null) form.set("client_id", clientId);
   for (const { filename, content } of files) form.append("file", new File([content], filename));
   return form;
 }
@@ -261,6 +267,7 @@ export function checkMessage(world: World, user: User, message: Message, shown: 
     data: systemData(world, message),
     mentions: message.mentions.filter(isKnown).map(({ id }) => id),
     reply_to_id: message.replyTo?.id ?? null,
+    client_id: message.clientId,
     reactions: reactionsFor(world, user, message),
     created_at: Math.floor(message.createdAt / 1000),
     edited_at: message.editedAt === null ? null : Math.floor(message.editedAt / 1000),

@@ -70,6 +70,7 @@ export interface Content {
   data: object | null;
   mentions: User[];
   replyTo: Message | null;
+  clientId: string | null;
   /** Names and contents. */
   files: { filename: string; content: string }[];
 }

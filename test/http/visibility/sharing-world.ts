@@ -40,8 +40,11 @@ export class World {
   readonly groups = new Groups(this.model);
   readonly server: TestApp;
   readonly clock: Clock;
-  /** Messages sent with an Idempotency-Key. */
-  readonly keyed = new Map<Message, { key: string; fields: object | FormData }>();
+  /** Messages sent with an Idempotency-Key or a `client_id`, each with its headers and its fields. */
+  readonly repeatable = new Map<
+    Message,
+    { headers: Record<string, string>; fields: object | FormData; again: 200 | 201 }
+  >();
   /** The last event that each user got. */
   readonly lastEvents = new Map<User, Shown>();
   /** A user whose token has the scope `act_as`. */

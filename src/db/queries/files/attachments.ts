@@ -214,6 +214,7 @@ export function toFileMessage({ file, target, newMessageId, now }: CreateAttachm
     data: null,
     mentions: [],
     replyToId: null,
+    clientId: null,
     files: [file],
     now,
     entry: null,
@@ -299,9 +300,25 @@ const deleteAttachment = write(
 
 /** Part of other writes. */
 export function* eraseAttachment(attachment: StoredAttachment, now: number, entry: NewEntry): Write<void> {
-  const { id, conversation_id, message_id, body_id, has_reactions } = attachment;
+  const {
+    id,
+    conversation_id,
+    message_id,
+    body_id,
+    has_reactions,
+    uploader_id: sender_id,
+    client_id,
+  } = attachment;
   // If the message is erased, it has no body.
-  const message = { id: message_id, conversation_id, body_id, text: null, has_reactions };
+  const message = {
+    id: message_id,
+    conversation_id,
+    sender_id,
+    body_id,
+    text: null,
+    has_reactions,
+    client_id,
+  };
   const others = yield* get(
     sql`SELECT id FROM attachments WHERE conversation_id = ${conversation_id} AND message_id = ${message_id}
       AND id <> ${id} LIMIT 1`,
@@ -319,9 +336,10 @@ export function* eraseAttachment(attachment: StoredAttachment, now: number, entr
 
 interface StoredAttachment extends AttachmentRow {
   conversation_id: string;
-  /** The message's, as is `has_reactions`. */
+  /** The message's, as are `has_reactions` and `client_id`. */
   body_id: number | null;
   has_reactions: number;
+  client_id: string | null;
 }
 
 interface OwnAttachment extends StoredAttachment {
@@ -337,7 +355,7 @@ interface Sought {
 /** Part of other writes. Throws `attachment_not_found`. */
 export function* getAnyAttachment({ id, expected }: Sought): Write<StoredAttachment> {
   const attachment = yield* get<StoredAttachment>(
-    sql`SELECT ${ATTACHMENT}, a.conversation_id, m.body_id, m.has_reactions FROM attachments a JOIN messages m ON m.id = a.message_id
+    sql`SELECT ${ATTACHMENT}, a.conversation_id, m.body_id, m.has_reactions, m.client_id FROM attachments a JOIN messages m ON m.id = a.message_id
       WHERE a.id = ${id}`,
   );
   if (!attachment) throw new ParleyError("attachment_not_found");
@@ -347,7 +365,7 @@ export function* getAnyAttachment({ id, expected }: Sought): Write<StoredAttachm
 
 function* getOwnAttachment(input: Sought & { userId: string }): Write<OwnAttachment> {
   const attachment = yield* get<OwnAttachment>(
-    sql`SELECT ${ATTACHMENT}, a.conversation_id, m.body_id, m.has_reactions, u.username_key FROM attachments a
+    sql`SELECT ${ATTACHMENT}, a.conversation_id, m.body_id, m.has_reactions, m.client_id, u.username_key FROM attachments a
       JOIN members s ON s.conversation_id = a.conversation_id AND s.user_id = ${input.userId}
       JOIN users u ON u.id = s.user_id
       JOIN messages m ON m.id = a.message_id

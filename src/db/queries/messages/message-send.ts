@@ -6,6 +6,7 @@ import { publishReference } from "../events/events.ts";
 import { hasBlocked } from "../people/blocks.ts";
 import { getUser, type SenderRow } from "../people/users.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
+import { type ClientId, takeClientId } from "../record/client-ids.ts";
 import { queueBody } from "../search/search.ts";
 import { addFile, type NewFile } from "../storage/files.ts";
 import { positionOf } from "../visibility/seats.ts";
@@ -25,6 +26,7 @@ export interface SendMessage {
   /** Ids of members. */
   mentions: readonly string[];
   replyToId: string | null;
+  clientId: ClientId | null;
   files: readonly NewFile[];
   /** Milliseconds. */
   now: number;
@@ -54,28 +56,29 @@ interface SenderSeat extends Omit<SenderRow, "id"> {
 
 /**
  * Sends a message with its files, all or nothing. Its id is greater than all earlier ones in the conversation, even if the
- * clocks of nodes differ. Throws `conversation_not_found`, `message_not_found` for the message replied to, and
- * `invalid_parameter` for a mention of a user who is not a member.
+ * clocks of nodes differ. Throws `conversation_not_found`, `message_not_found` for the message replied to,
+ * `invalid_parameter` for a mention of a user who is not a member, and `client_id_conflict`.
  */
 export const createMessage = write(
   { publishesEvents: true, serializeBy: ({ conversationId }) => conversationId ?? undefined },
   function* (input: SendMessage): Write<SentMessage> {
-    const { senderId, files, now } = input;
+    const { senderId, clientId, files, now } = input;
     const seat = yield* findSenderSeat(input);
     const conversationId = seat.conversation_id;
     if (input.replyToId !== null) yield* checkReply(conversationId, senderId, input.replyToId);
     if (input.mentions.length > 0) yield* checkMentions(conversationId, input.mentions);
     const id = laterId(input.newId, seat.last_id ?? "");
-    const bodyId = yield* insertBody(input.text, input.data);
     const message = { id, conversationId, senderId };
+    if (clientId !== null) yield* takeClientId(message, clientId, now);
+    const bodyId = yield* insertBody(input.text, input.data);
     let statements = [
       sql`INSERT INTO conversations (id, last_id) VALUES (${conversationId}, ${id})
         ON CONFLICT (id) DO UPDATE SET last_id = excluded.last_id`,
       withholdFrom(message, seat.username_key),
       sql`INSERT INTO messages (conversation_id, id, sender_id, type, body_id, has_files, mentions, reply_to_id,
-          created_at, version)
+          created_at, version, client_id)
         VALUES (${conversationId}, ${id}, ${senderId}, 'text', ${bodyId}, ${files.length > 0 ? 1 : 0},
-          ${input.mentions.join(" ") || null}, ${input.replyToId}, ${timeOfId(id)}, 1)`,
+          ${input.mentions.join(" ") || null}, ${input.replyToId}, ${timeOfId(id)}, 1, ${clientId?.id ?? null})`,
       ...queueBody(bodyId, input.text),
       publishReference("message.created", now, conversationId, id, id),
       moveUp(message),

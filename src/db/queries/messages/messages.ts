@@ -8,6 +8,7 @@ import { all, batch, get, run, type Write, write } from "../../write.ts";
 import { publishMention, publishReference } from "../events/events.ts";
 import { hasBlocked } from "../people/blocks.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
+import { type IdentifiedMessage, releaseClientId } from "../record/client-ids.ts";
 import { queueBody } from "../search/search.ts";
 import {
   type ErasedFile,
@@ -37,6 +38,7 @@ const MESSAGE = columns({
   /** Ids of users, separated by spaces. In a system message: the user whom the action affects, or those who were added. */
   mentions: sql<string | null>`m.mentions`,
   reply_to_id: sql<string | null>`m.reply_to_id`,
+  client_id: sql<string | null>`m.client_id`,
   created_at: sql<number>`m.created_at`,
   edited_at: sql<number | null>`m.edited_at`,
   version: sql<number>`m.version`,
@@ -110,6 +112,7 @@ interface OwnMessage {
   text: string | null;
   data: string | null;
   mentions: string | null;
+  client_id: string | null;
   version: number;
   username_key: string;
 }
@@ -125,7 +128,7 @@ interface OwnMessageInput {
 function* getOwnMessage({ userId, id, expected }: OwnMessageInput): Write<OwnMessage> {
   const message = yield* get<OwnMessage>(
     sql`SELECT m.id, m.conversation_id, m.sender_id, m.type, m.body_id, m.has_reactions, b.text, b.data,
-        m.mentions, m.version, u.username_key
+        m.mentions, m.client_id, m.version, u.username_key
       ${SEEN_BY(userId)} JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`,
   );
   if (!message) throw new ParleyError("message_not_found");
@@ -210,6 +213,9 @@ function findFiles({ id, conversation_id }: { id: string; conversation_id: strin
     WHERE conversation_id = ${conversation_id} AND message_id = ${id} ORDER BY id`;
 }
 
+/** A message to delete, whose sender may see it. */
+interface DeletedMessage extends ErasedMessage, IdentifiedMessage {}
+
 interface DeleteMessage extends OwnMessageInput {
   /** Whether the user may delete messages of other users, even those that the user does not see. */
   asAdmin?: boolean;
@@ -232,10 +238,10 @@ const deleteMessage = write(
 );
 
 /** Throws `message_not_found`, and `not_sender` for a message of the system. */
-function* getAnyMessage({ id, expected }: OwnMessageInput): Write<ErasedMessage & { sender_id: string }> {
-  const message = yield* get<ErasedMessage & { sender_id: string; type: string; version: number }>(
-    sql`SELECT m.id, m.conversation_id, m.sender_id, m.type, m.body_id, b.text, m.has_reactions, m.version ${MESSAGES}
-      WHERE m.id = ${id}`,
+function* getAnyMessage({ id, expected }: OwnMessageInput): Write<DeletedMessage> {
+  const message = yield* get<DeletedMessage & { type: string; version: number }>(
+    sql`SELECT m.id, m.conversation_id, m.sender_id, m.type, m.body_id, b.text, m.has_reactions, m.client_id, m.version
+      ${MESSAGES} WHERE m.id = ${id}`,
   );
   if (!message) throw new ParleyError("message_not_found");
   if (message.type !== "text") throw new ParleyError("not_sender");
@@ -255,8 +261,8 @@ interface HideMessage extends OwnMessageInput {
 const hideMessage = write(
   { publishesEvents: true, serializeBy: ({ userId }) => userId },
   function* ({ userId, id, expected, now, entry }: HideMessage): Write<void> {
-    const message = yield* get<ErasedMessage & { version: number; is_seen: number }>(
-      sql`SELECT m.id, m.conversation_id, m.body_id, b.text, m.has_reactions, m.version,
+    const message = yield* get<DeletedMessage & { version: number; is_seen: number }>(
+      sql`SELECT m.id, m.conversation_id, m.sender_id, m.body_id, b.text, m.has_reactions, m.client_id, m.version,
           CASE WHEN EXISTS (SELECT 1 FROM members s WHERE s.conversation_id = m.conversation_id
             AND s.user_id <> ${userId} AND ${sees(sql`m.id`)}) THEN 1 ELSE 0 END AS is_seen
         ${SEEN_BY(userId)} JOIN users u ON u.id = s.user_id WHERE m.id = ${id} AND ${sees(sql`m.id`)}`,
@@ -266,7 +272,9 @@ const hideMessage = write(
     const files = yield* all(findFiles(message));
     // A file that its uploader does not see does not count in the uploader's storage, even if others see it.
     const own = files.filter((file) => file.uploader_id === userId).flatMap(returnStorage);
-    if (message.is_seen === 1) yield* batch([...own, ...withdraw(message, files, [userId], now)]);
+    const released = message.sender_id === userId ? releaseClientId(message, now) : [];
+    if (message.is_seen === 1)
+      yield* batch([...own, ...released, ...withdraw(message, files, [userId], now)]);
     // No other member is read, so that it takes as many round trips as a message that others see.
     else yield* eraseSeenBy([{ user_id: userId }], message, files, now, entry);
   },
@@ -274,7 +282,7 @@ const hideMessage = write(
 
 /** Part of other writes: erases a message with its files, and publishes that to those who saw it. */
 export function* eraseForAll(
-  message: ErasedMessage,
+  message: DeletedMessage,
   files: readonly ErasedFile[],
   now: number,
   entry: NewEntry,
@@ -286,7 +294,7 @@ export function* eraseForAll(
 /** Erases a message that only these members can see, with its files, and publishes that to them. */
 function* eraseSeenBy(
   members: readonly Member[],
-  message: ErasedMessage,
+  message: DeletedMessage,
   files: readonly ErasedFile[],
   now: number,
   entry: NewEntry,
@@ -298,7 +306,7 @@ function* eraseSeenBy(
     statements.push(...eraseFileForAll(message, members, file, now, { ...entry, id: entryId }));
     entryId = laterId(entryId, entryId);
   }
-  yield* batch([...statements, ...eraseMessage(message)]);
+  yield* batch([...statements, ...eraseMessage(message), ...releaseClientId(message, now)]);
 }
 
 interface Member {

@@ -1,6 +1,7 @@
 import { NEWEST } from "../../page.ts";
 import { EMPTY, list, type Statement, sql } from "../../sql.ts";
 import { all, batch, eraseSome, get, run, type Write } from "../../write.ts";
+import { releaseClientId, selectClientIds } from "../record/client-ids.ts";
 import { upTo } from "../search/search.ts";
 import { type ErasedFile, type ErasedMessage, eraseFile, eraseMessage } from "../storage/content-erase.ts";
 import { addStorage } from "../storage/storage-used.ts";
@@ -87,7 +88,7 @@ export function* continueDeparture(now: number, limit: number, which: Statement 
 
 /** Erases at most `limit` rows and returns how many; fewer means that none are left. Advances `after_id`. */
 function* eraseDeparture(departure: Departure, now: number, limit: number): Write<number> {
-  const own = yield* eraseOwn(departure, limit);
+  const own = yield* eraseOwn(departure, now, limit);
   if (own >= limit) return limit;
   return own + (yield* eraseUnseen(departure, now, limit - own));
 }
@@ -98,13 +99,17 @@ interface LeftGrant {
   own_size: number;
 }
 
-/** Erases grants and withheld runs of the user. A file counts in the uploader's storage until its grant is erased. */
+/**
+ * Erases grants and withheld runs of the user, and releases the client's ids of the user's messages. A file counts in the
+ * uploader's storage until its grant is erased.
+ */
 function* eraseOwn(
   { conversation_id: id, user_id: userId, until_id }: Departure,
+  now: number,
   limit: number,
 ): Write<number> {
   const isOwn = sql`user_id = ${userId} AND conversation_id = ${id}`;
-  const [grants, runs] = yield* batch([
+  const [grants, runs, identified] = yield* batch([
     sql<LeftGrant>`SELECT g.attachment_id AS id, COALESCE((SELECT a.file_size FROM attachments a
         WHERE a.id = g.attachment_id AND a.uploader_id = g.user_id), 0) AS own_size
       FROM grants g WHERE g.user_id = ${userId} AND g.conversation_id = ${id}
@@ -112,17 +117,20 @@ function* eraseOwn(
       LIMIT ${limit} + 0`,
     sql<{ from_id: string }>`SELECT from_id FROM withheld WHERE ${isOwn} AND to_id <= ${until_id}
       LIMIT ${limit} + 0`,
+    selectClientIds(userId, id, until_id, limit),
   ]);
   const bytes = grants.reduce((sum, { own_size }) => sum + own_size, 0);
   const some = runs.slice(0, limit - grants.length);
+  const sent = identified.slice(0, limit - grants.length - some.length);
   yield* batch([
     ...(bytes > 0 ? [addStorage(userId, -bytes)] : []),
     ...grants.map(
       (grant) => sql`DELETE FROM grants WHERE user_id = ${userId} AND attachment_id = ${grant.id}`,
     ),
     ...some.map((withheld) => sql`DELETE FROM withheld WHERE ${isOwn} AND from_id = ${withheld.from_id}`),
+    ...sent.flatMap((message) => releaseClientId(message, now)),
   ]);
-  return grants.length + some.length;
+  return grants.length + some.length + sent.length;
 }
 
 /** A range of messages, both ends included, that one remaining member does not see. */

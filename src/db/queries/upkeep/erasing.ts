@@ -11,6 +11,7 @@ import { declineAll } from "../people/invitations.ts";
 import { forgetPeer, forgetWaiting, noteErasedName } from "../people/peers.ts";
 import { forgetTokensOf } from "../people/tokens.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
+import { forgetClientIdsOf } from "../record/client-ids.ts";
 import { forgetKeysOf } from "../record/idempotency.ts";
 import { eraseAvatar } from "../storage/content-erase.ts";
 import { forgetDeletedWebhooks, forgetWebhooksOf } from "../webhooks/deliveries.ts";
@@ -90,6 +91,8 @@ function* eraseRowsOf(user: ErasedUser, { now, limit, messageId }: EraseInput): 
   const parts = [
     (left: number) => forgetEventsOf(user.user_id, left),
     (left: number) => forgetWebhooksOf(user.user_id, left, now),
+    // Before the conversations: leaving one would release these ids one by one.
+    (left: number) => forgetClientIdsOf(user.user_id, left),
     (left: number) => declineAll(user.username_key, now, left),
     (left: number) => leaveContacts(user, left, now),
     (left: number) => leaveGroups(user, messageId, now, left),

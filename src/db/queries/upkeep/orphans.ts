@@ -231,10 +231,45 @@ const OF_PROFILES: readonly Rule[] = [
   },
 ];
 
+/** The rules about ids that clients give messages, whose table and column earlier schemas do not have. */
+const OF_CLIENT_IDS: readonly Rule[] = [
+  {
+    table: "client_ids",
+    problem: "is of a user who is gone",
+    find: sql`SELECT r.user_id || ' ' || r.client_id AS row FROM client_ids r
+      WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = r.user_id) AND NOT ${isErased(sql`r.user_id`)}`,
+  },
+  {
+    table: "client_ids",
+    problem: "belongs to no message",
+    find: sql`SELECT r.user_id || ' ' || r.client_id AS row FROM client_ids r
+      WHERE r.until IS NULL AND NOT ${isErased(sql`r.user_id`)} AND NOT ${IS_LEFT}
+        AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = r.conversation_id AND m.id = r.message_id
+          AND m.sender_id = r.user_id AND m.client_id = r.client_id)`,
+  },
+  {
+    table: "messages",
+    problem: "has a client_id that is not taken",
+    find: sql`SELECT m.id AS row FROM messages m
+      JOIN members s ON s.conversation_id = m.conversation_id AND s.user_id = m.sender_id
+      WHERE m.client_id IS NOT NULL AND ${sees(sql`m.id`)} AND NOT EXISTS (SELECT 1 FROM client_ids r
+        WHERE r.user_id = m.sender_id AND r.client_id = m.client_id AND r.message_id = m.id AND r.until IS NULL)
+        AND NOT ${isErased(sql`m.sender_id`)}`,
+  },
+];
+
+/** Which rules a schema, maybe an older one, can be compared by. */
+export interface Compared {
+  hasProfiles: boolean;
+  hasClientIds: boolean;
+}
+
 /** Yields the rows that break a rule. */
-export async function* findOrphans(db: Reader, hasProfiles = true): AsyncGenerator<Orphan> {
-  for (const { table, problem, isRepairable = false, find } of hasProfiles
-    ? [...RULES, ...OF_PROFILES]
-    : RULES)
+export async function* findOrphans(
+  db: Reader,
+  { hasProfiles, hasClientIds }: Compared = { hasProfiles: true, hasClientIds: true },
+): AsyncGenerator<Orphan> {
+  const rules = [...RULES, ...(hasProfiles ? OF_PROFILES : []), ...(hasClientIds ? OF_CLIENT_IDS : [])];
+  for (const { table, problem, isRepairable = false, find } of rules)
     for (const { row } of await db.all(find)) yield { table, row, problem, isRepairable };
 }

@@ -84,9 +84,10 @@ export const TABLES: readonly Table[] = [
     ["conversation_id", "id"],
     [
       ...["sender_id", "type", "body_id", "has_files", "has_reactions", "mentions", "reply_to_id"],
-      ...["created_at", "edited_at", "version"],
+      ...["created_at", "edited_at", "version", "client_id"],
     ],
   ),
+  table("client_ids", ["user_id", "client_id"], ["fingerprint", "conversation_id", "message_id", "until"]),
   table("message_bodies", ["id"], ["text", "data"]),
   table("reactions", ["message_id", "place", "nth"], ["emoji", "user_id"]),
   table("withheld", ["user_id", "conversation_id", "from_id"], ["to_id"]),

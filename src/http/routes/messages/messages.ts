@@ -98,10 +98,22 @@ export const messageOperations: readonly Operation[] = [
     body: messageFields,
     withFiles: true,
     isLong: true,
-    answer: { status: 201, resource: messageResource, versioned: true },
+    answer: {
+      status: 201,
+      resource: messageResource,
+      versioned: true,
+      others: {
+        200: {
+          description: "The message that the caller has sent before with this `client_id`, as it is now.",
+          content: { "application/json": messageResource.schema },
+          headers: ["ETag", "Idempotent-Replayed", "Location"],
+        },
+      },
+    },
     errors: [
       "conversation_not_found",
       "message_not_found",
+      "client_id_conflict",
       "metadata_not_removable",
       "file_too_large",
       "file_type_refused",
@@ -110,12 +122,14 @@ export const messageOperations: readonly Operation[] = [
       "quota_exceeded",
       "disk_full",
     ],
-    async handle({ core, caller, key, request, limits }) {
+    async handle({ core, caller, key, request, reply, limits }) {
       await using uploads = isForm(request) ? await RequestUploads.begin(core, caller, key) : undefined;
       const fields = uploads
         ? await receiveMessage(request, messageFields, uploads, limits)
         : await readMessage(request, messageFields, limits);
-      return await createMessage(core, caller, key, fields, uploads);
+      const sent = await createMessage(core, caller, key, fields, uploads);
+      if (sent.isSentBefore) reply.code(200);
+      return sent;
     },
   }),
   operation({

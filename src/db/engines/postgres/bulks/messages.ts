@@ -21,7 +21,8 @@ import { type BulkRow, IS_UNUSED, KEY_INPUT, none, some, toBytea } from "./bulk.
 // blocked its sender: otherwise the sender could detect blocks by the time.
 
 const INPUT = sql`${KEY_INPUT}, id TEXT COLLATE "C", target_id TEXT COLLATE "C", sender_id TEXT COLLATE "C", text TEXT,
-  data TEXT, reply_to_id TEXT COLLATE "C", position TEXT COLLATE "C", created_at BIGINT, now BIGINT`;
+  data TEXT, reply_to_id TEXT COLLATE "C", position TEXT COLLATE "C", created_at BIGINT, now BIGINT,
+  client_id TEXT COLLATE "C", fingerprint BYTEA`;
 const FILE_INPUT = sql`, file_id TEXT COLLATE "C", filename TEXT, file_type TEXT, file_size BIGINT, sha256 BYTEA, blob_key TEXT,
   crc32 BIGINT, width BIGINT, height BIGINT, file_created_at BIGINT, bytes BYTEA, act_id TEXT COLLATE "C", act_at BIGINT,
   actor_id TEXT COLLATE "C", token_id TEXT COLLATE "C", acted_by_id TEXT COLLATE "C"`;
@@ -33,6 +34,8 @@ const IS_USUAL = sql`u.id = input.sender_id
   AND (input.reply_to_id IS NULL OR ${some(sql`SELECT r.id FROM messages r
     JOIN members s ON s.conversation_id = r.conversation_id AND s.user_id = input.sender_id
     WHERE r.conversation_id = ${TARGET} AND r.id = input.reply_to_id AND ${sees(sql`r.id`)}`)})
+  AND (input.client_id IS NULL OR ${none(sql`SELECT i.user_id FROM client_ids i
+    WHERE i.user_id = input.sender_id AND i.client_id = input.client_id`)})
   AND ${IS_UNUSED}`;
 
 const BLOCK = sql`SELECT b.owner_id FROM blocks b WHERE b.owner_id = s.user_id AND b.username_key = found.username_key`;
@@ -68,8 +71,11 @@ function storeMessages(
     new_unindexed AS (INSERT INTO unindexed (body_id) SELECT new_body_id FROM found WHERE text IS NOT NULL),
     new_messages AS (
       INSERT INTO messages
-        (conversation_id, id, sender_id, type, body_id, has_files, reply_to_id, created_at, version)
-      SELECT conversation_id, id, sender_id, 'text', new_body_id, ${hasFile}, reply_to_id, created_at, 1 FROM found),
+        (conversation_id, id, sender_id, type, body_id, has_files, reply_to_id, created_at, version, client_id)
+      SELECT conversation_id, id, sender_id, 'text', new_body_id, ${hasFile}, reply_to_id, created_at, 1, client_id
+      FROM found),
+    new_client_ids AS (INSERT INTO client_ids (user_id, client_id, fingerprint, conversation_id, message_id)
+      SELECT sender_id, client_id, fingerprint, conversation_id, id FROM found WHERE client_id IS NOT NULL),
     ${WITHHOLD},
     new_last AS (INSERT INTO conversations (id, last_id)
       SELECT DISTINCT ON (conversation_id) conversation_id, id FROM found ORDER BY conversation_id, id DESC
@@ -133,7 +139,7 @@ const toFileMessages = (rows: string): Statement<Found> =>
 
 /** Returns the row of a message that may be a usual one; undefined for others. */
 export function createMessage(message: SendMessage): BulkRow | undefined {
-  const { newId, conversationId, senderId, text, data, replyToId, files, now } = message;
+  const { newId, conversationId, senderId, text, data, replyToId, clientId, files, now } = message;
   if (message.mentions.length > 0 || files.length > 1 || message.entry) return undefined;
   const values = {
     id: newId,
@@ -145,7 +151,11 @@ export function createMessage(message: SendMessage): BulkRow | undefined {
     position: positionOf(newId),
     created_at: timeOfId(newId),
     now,
+    client_id: clientId?.id ?? null,
+    fingerprint: clientId && toBytea(clientId.fingerprint),
   };
+  // Of two messages with one id, the second finds the first.
+  const identified = clientId ? [`${senderId} ${clientId.id}`] : [];
   const toResult = ({ n: _, conversation_id, ...sender }: Found): SentMessage => ({
     id: newId,
     conversation_id,
@@ -153,14 +163,15 @@ export function createMessage(message: SendMessage): BulkRow | undefined {
   });
   const conversation = conversationId ?? senderId;
   const [file] = files;
-  if (!file) return { toStatement: toMessages, values, places: [], commonPlace: conversation, toResult };
+  if (!file)
+    return { toStatement: toMessages, values, places: identified, commonPlace: conversation, toResult };
   const { bytes, hasIntent, reservation, filesPerDay, isUnscanned } = file;
   if (bytes === null || hasIntent || reservation || filesPerDay > 0 || isUnscanned) return undefined;
   return {
     toStatement: toFileMessages,
     values: { ...values, ...toFileValues(file, bytes) },
     // The write changes the uploader's used storage.
-    places: [conversation, senderId],
+    places: [conversation, senderId, ...identified],
     toResult,
   };
 }

@@ -31,6 +31,8 @@ export const NO_CALLBACKS: Callbacks = {
 export interface Database extends QuickReader {
   /** Reads for requests that read a lot. Other reads and all writes come first. */
   readonly background: ValuesReader;
+  /** Runs reads that all see one committed state, with every write answered before. Few run at once, so others wait. */
+  snapshot<T>(work: (db: QuickReader) => Promise<T>): Promise<T>;
   /**
    * Runs a named write in a transaction. Resolves only once it is durable. Rejects with the error that the write threw, or
    * with `unavailable` or `disk_full` if the engine failed. Rejects with `outcome_unknown`, or with an unknown error, if

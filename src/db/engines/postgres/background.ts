@@ -16,12 +16,17 @@ export class BackgroundReader implements ValuesReader {
     this.#reader = reader;
   }
 
-  async allValues<R extends unknown[]>(statement: Statement<R>): Promise<R[]> {
+  allValues<R extends unknown[]>(statement: Statement<R>): Promise<R[]> {
+    return this.run(() => this.#reader.allValues(statement));
+  }
+
+  /** Runs reads of another kind in their turn. */
+  async run<T>(read: () => Promise<T>): Promise<T> {
     if (this.#waiting.length >= MAX_QUEUED_READS) throw new ParleyError("unavailable");
     if (this.#running < READS_AT_ONCE) this.#running++;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
-      return await this.#reader.allValues(statement);
+      return await read();
     } finally {
       const next = this.#waiting.shift();
       if (next) next();

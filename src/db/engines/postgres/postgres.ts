@@ -10,7 +10,7 @@ import {
   type WriteName,
   type WriteResult,
 } from "../../database.ts";
-import type { Statement, ValuesReader } from "../../sql.ts";
+import type { QuickReader, Statement } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
 import { BackgroundReader } from "./background.ts";
 import { doAlone, toBulkRow } from "./bulks/bulks.ts";
@@ -21,6 +21,7 @@ import { KNOW_INCARNATION } from "./outcome.ts";
 import { READER_CONFIG, READER_SET_UP, SharedReader } from "./reader.ts";
 import { bodiesQuery } from "./search.ts";
 import { PostgresSession } from "./session.ts";
+import { readSnapshot } from "./snapshot.ts";
 import { Transactions } from "./transactions.ts";
 
 /** Connections per node, besides those of its session and its shared reader. */
@@ -118,7 +119,7 @@ export async function openPostgres(
 
 class PostgresDatabase implements Database {
   readonly numbersEvents = false;
-  readonly background: ValuesReader = new BackgroundReader({
+  readonly background: BackgroundReader = new BackgroundReader({
     allValues: (each) => this.allValues(each, false),
   });
   readonly #pool: pg.Pool;
@@ -186,6 +187,17 @@ class PostgresDatabase implements Database {
 
   async findBodies(...lookup: Parameters<Database["findBodies"]>): Promise<number[]> {
     return (await this.background.allValues(bodiesQuery(...lookup))).map(([id]) => id);
+  }
+
+  snapshot<T>(work: (db: QuickReader) => Promise<T>): Promise<T> {
+    return this.background.run(async () => {
+      this.#refuseMore();
+      try {
+        return await readSnapshot(this.#pool, (statement) => this.#query(statement), work);
+      } catch (error) {
+        throw postgresError(error);
+      }
+    });
   }
 
   revocations(): number | null {

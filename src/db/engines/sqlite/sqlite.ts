@@ -1,4 +1,4 @@
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { OperatorError, ParleyError } from "../../../errors.ts";
@@ -11,12 +11,14 @@ import {
   type WriteName,
   type WriteResult,
 } from "../../database.ts";
-import type { Statement } from "../../sql.ts";
+import type { QuickReader } from "../../sql.ts";
 import { getWrite } from "../../writes.ts";
 import { BackgroundReader } from "./background.ts";
+import { ConnectionReader } from "./connection.ts";
 import { migrate } from "./migrate.ts";
 import { type Ask, type BatchResult, toError } from "./outcome.ts";
 import { bodiesQuery } from "./search.ts";
+import { Snapshots } from "./snapshots.ts";
 import type { WriterData } from "./writer.ts";
 
 /** How long a statement waits for a write of another process, such as the command line. */
@@ -68,16 +70,20 @@ function connect(path: string): DatabaseSync {
   }
 }
 
+function connectReadOnly(path: string): DatabaseSync {
+  const db = connect(path);
+  db.exec("PRAGMA query_only = ON");
+  return db;
+}
+
 /** Reads in the calling thread and writes in another thread. */
-class SqliteDatabase implements Database {
+class SqliteDatabase extends ConnectionReader implements Database {
   readonly numbersEvents = true;
   readonly background: BackgroundReader;
-  readonly #db: DatabaseSync;
+  readonly #snapshots: Snapshots;
   readonly #path: string;
   readonly #fuse: Fuse;
   readonly #callbacks: Callbacks;
-  readonly #rows = new Map<string, StatementSync>();
-  readonly #arrays = new Map<string, StatementSync>();
   #writer: Worker | undefined;
   #waiting: Queued[] = [];
   #batch: Queued[] = [];
@@ -87,7 +93,7 @@ class SqliteDatabase implements Database {
   #closed: Promise<void> | undefined;
 
   constructor(db: DatabaseSync, path: string, fuse: Fuse, callbacks: Callbacks) {
-    this.#db = db;
+    super(db);
     this.#path = path;
     this.#fuse = fuse;
     this.#callbacks = callbacks;
@@ -96,34 +102,20 @@ class SqliteDatabase implements Database {
       callbacks.onDamagedIndex(cause);
       await this.write("rebuildIndex", undefined);
     });
-  }
-
-  async all<R>({ sql, params }: Statement<R>): Promise<R[]> {
-    this.#openSnapshot();
-    return this.#prepare(sql).all(...params) as R[];
-  }
-
-  async get<R>({ sql, params }: Statement<R>): Promise<R | undefined> {
-    this.#openSnapshot();
-    return this.#prepare(sql).get(...params) as R | undefined;
-  }
-
-  async allValues<R extends unknown[]>({ sql, params }: Statement<R>): Promise<R[]> {
-    this.#openSnapshot();
-    return this.#prepare(sql, this.#arrays).all(...params) as unknown as R[];
-  }
-
-  async getValues<R extends unknown[]>({ sql, params }: Statement<R>): Promise<R | undefined> {
-    this.#openSnapshot();
-    return this.#prepare(sql, this.#arrays).get(...params) as unknown as R | undefined;
+    this.#snapshots = new Snapshots(() => connectReadOnly(path));
   }
 
   async findBodies(...lookup: Parameters<Database["findBodies"]>): Promise<number[]> {
     return (await this.background.allValues(bodiesQuery(...lookup))).map(([id]) => id);
   }
 
+  snapshot<T>(work: (db: QuickReader) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new ParleyError("unavailable"));
+    return this.#snapshots.run(work);
+  }
+
   revocations(): number {
-    this.#openSnapshot();
+    this.beforeRead();
     return this.#revocations;
   }
 
@@ -166,33 +158,24 @@ class SqliteDatabase implements Database {
       await new Promise((resolve) => writer.once("exit", resolve).postMessage("close"));
     }
     await this.background.close();
+    await this.#snapshots.close();
     this.#closeSnapshot();
-    this.#db.close();
-  }
-
-  #prepare(sql: string, statements = this.#rows): StatementSync {
-    let statement = statements.get(sql);
-    if (!statement) {
-      statement = this.#db.prepare(sql);
-      statement.setReturnArrays(statements === this.#arrays);
-      statements.set(sql, statement);
-    }
-    return statement;
+    this.db.close();
   }
 
   /**
    * Opens a read transaction for all reads of this turn of the event loop, because locking for each costs as much as a small read.
    * It ends before any write is answered, so that a client that has the answer also reads the write.
    */
-  #openSnapshot(): void {
+  protected override beforeRead(): void {
     if (this.#inSnapshot) return;
-    this.#prepare("BEGIN").run();
+    this.prepare("BEGIN").run();
     this.#inSnapshot = true;
     setImmediate(this.#closeSnapshot);
     try {
-      const { data_version } = this.#prepare("PRAGMA data_version").get() as { data_version: number };
+      const { data_version } = this.prepare("PRAGMA data_version").get() as { data_version: number };
       if (data_version === this.#dataVersion) return;
-      this.#revocations = (this.#prepare("SELECT count FROM revocations").get() as { count: number }).count;
+      this.#revocations = (this.prepare("SELECT count FROM revocations").get() as { count: number }).count;
       this.#dataVersion = data_version;
     } catch (error) {
       this.#closeSnapshot();
@@ -206,7 +189,7 @@ class SqliteDatabase implements Database {
     this.#inSnapshot = false;
     for (const end of ["COMMIT", "ROLLBACK"]) {
       try {
-        if (this.#db.isTransaction) this.#prepare(end).run();
+        if (this.db.isTransaction) this.prepare(end).run();
       } catch {}
     }
   };

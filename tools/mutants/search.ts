@@ -10,8 +10,8 @@ export const search: readonly Mutant[] = [
   },
   {
     name: "search: messages that the caller does not see are found",
-    find: "sql`m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`",
-    replace: "sql`m.id IN (${list(ids)})`",
+    find: "sql`m.id IN (${list(padded(ids))}) AND ${sees(sql`m.id`)}`",
+    replace: "sql`m.id IN (${list(padded(ids))})`",
     tests: ["http/search", "http/search-pages"],
   },
   {

@@ -77,7 +77,7 @@ export function attachmentsOfMessages(
     WHERE s.conversation_id = a.conversation_id AND s.user_id = ${readerId} AND ${SEES}) IS NOT NULL`;
   return db.all(
     sql<AttachmentRow>`SELECT ${ATTACHMENT} FROM attachments a
-      WHERE a.conversation_id IN (${list(conversationIds)}) AND a.message_id IN (${list(messageIds)})
+      WHERE a.conversation_id IN (${list(padded(conversationIds))}) AND a.message_id IN (${list(padded(messageIds))})
         ${readerId === null ? EMPTY : isSeen} ORDER BY a.id`,
   );
 }

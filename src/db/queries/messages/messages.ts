@@ -1,7 +1,7 @@
 import { ParleyError } from "../../../errors.ts";
 import { laterId } from "../../../util/ids.ts";
 import { columns, type RowOf } from "../../columns.ts";
-import { NEWEST, type Page } from "../../page.ts";
+import type { Page } from "../../page.ts";
 import { list, padded, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
 import { all, batch, get, run, type Write, write } from "../../write.ts";
@@ -18,7 +18,7 @@ import {
   eraseMessage,
 } from "../storage/content-erase.ts";
 import { returnStorage } from "../storage/storage-used.ts";
-import { audience, type Seat, sees, walkVisible } from "../visibility/visibility.ts";
+import { audience, newestQuery, type Seat, sees, walkVisible } from "../visibility/visibility.ts";
 import { checkMentions, insertBody } from "./message-send.ts";
 import { withdraw } from "./message-withhold.ts";
 
@@ -67,7 +67,7 @@ export function findAnyMessage(
 
 /** Returns those of the messages that the user sees. */
 export function findMessages(db: QuickReader, userId: string, ids: readonly string[]): Promise<MessageRow[]> {
-  const areSeen = sql`m.id IN (${list(ids)}) AND ${sees(sql`m.id`)}`;
+  const areSeen = sql`m.id IN (${list(padded(ids))}) AND ${sees(sql`m.id`)}`;
   return MESSAGE.all(db, sql`SELECT ${MESSAGE} ${SEEN_BY(userId)} WHERE ${areSeen}`);
 }
 
@@ -94,12 +94,20 @@ export async function findLastMessages(db: QuickReader, listed: readonly Listed[
   const placed = ids.length === 0 ? [] : await findMessages(db, listed[0]!.user_id, ids);
   const found = placed.filter(({ type }) => type === "text");
   const known = new Set(found.map(({ conversation_id }) => conversation_id));
-  for (const seat of listed) {
-    if (known.has(seat.conversation_id)) continue;
-    const walk = { cursor: NEWEST, newer: false, limit: 1, withoutSystem: true };
-    found.push(...(await walkVisible(db, MESSAGE, seat, walk)));
-  }
-  return found;
+  const others = listed.flatMap((seat) => (known.has(seat.conversation_id) ? [] : [seat.conversation_id]));
+  if (others.length === 0) return found;
+  return [...found, ...(await MESSAGE.all(db, newestQuery(MESSAGE, listed[0]!.user_id, others, 1, true)))];
+}
+
+/** Returns the newest messages that the user sees in each of these conversations, newest first, at most `limit` in each. */
+export async function findNewestMessages(
+  db: QuickReader,
+  userId: string,
+  conversationIds: readonly string[],
+  limit: number,
+): Promise<MessageRow[]> {
+  const found = await MESSAGE.all(db, newestQuery(MESSAGE, userId, conversationIds, limit));
+  return found.sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
 interface OwnMessage {

@@ -72,7 +72,7 @@ export function allUsers(db: Reader): Promise<DetailedUserRow[]> {
 
 /** Returns those of the users who are not erased. */
 export function findSenders(db: Reader, ids: readonly string[]): Promise<SenderRow[]> {
-  return db.all(sql<SenderRow>`SELECT ${SENDER} FROM users WHERE id IN (${list(ids)})`);
+  return db.all(sql<SenderRow>`SELECT ${SENDER} FROM users WHERE id IN (${list(padded(ids))})`);
 }
 
 /** All users, or the one with this username. */

@@ -43,8 +43,6 @@ export interface Walk {
   cursor: string;
   newer: boolean;
   limit: number;
-  /** Whether to leave out system messages. */
-  withoutSystem?: boolean;
 }
 
 /** Selects where the messages that the member `s` may see end: at a withheld run that no message follows. */
@@ -71,11 +69,7 @@ function olderStart(seat: Seat, cursor: string): Statement {
  * Selects the next messages of a walk. The last column is null if the member sees the message; otherwise it is the end of the
  * withheld run that covers it. Messages that are later than all runs are not looked up in them.
  */
-function walkQuery(
-  columns: Statement,
-  seat: Seat,
-  { cursor, newer, limit, withoutSystem = false }: Walk,
-): Statement<unknown[]> {
+function walkQuery(columns: Statement, seat: Seat, { cursor, newer, limit }: Walk): Statement<unknown[]> {
   const { conversation_id, since_id } = seat;
   const start = olderStart(seat, cursor);
   const range = newer
@@ -86,7 +80,7 @@ function walkQuery(
   return sql`SELECT ${columns}, CASE WHEN m.id <= ${lastRun(sql`w.to_id`, seat, isNear)}
       THEN ${lastRun(sql`CASE WHEN w.to_id >= m.id THEN ${end} END`, seat, sql`w.from_id <= m.id`)} END
     FROM messages m LEFT JOIN message_bodies b ON b.id = m.body_id
-    WHERE m.conversation_id = ${conversation_id} AND ${range} ${withoutSystem ? sql`AND m.type = 'text'` : EMPTY}
+    WHERE m.conversation_id = ${conversation_id} AND ${range}
     ORDER BY m.id ${newer ? sql`ASC` : sql`DESC`} LIMIT ${limit} + 0`;
 }
 
@@ -112,4 +106,33 @@ export async function walkVisible<R extends { id: string }>(
     if (rows.length < wanted || found.length === walk.limit) return found;
     cursor = runEnd ?? found.at(-1)!.id;
   }
+}
+
+/**
+ * Selects the newest messages that a user sees in each of these conversations, at most `limit` in each, from the newest on. A step
+ * of the recursion looks up the next older message, and jumps over a run of withheld ones as `walkVisible` does. `columns` are of the
+ * message `m` and its body `b`.
+ */
+export function newestQuery(
+  columns: Statement,
+  userId: string,
+  conversationIds: readonly string[],
+  limit: number,
+  withoutSystem = false,
+): Statement {
+  const older = (condition: Statement) => sql`(SELECT m.id FROM messages m
+    WHERE m.conversation_id = s.conversation_id AND m.id > s.since_id ${condition}
+      ${withoutSystem ? sql`AND m.type = 'text'` : EMPTY} ORDER BY m.id DESC LIMIT 1)`;
+  const runStart = sql`(SELECT CASE WHEN w.to_id >= s.id THEN w.from_id END FROM withheld w
+    WHERE w.user_id = s.user_id AND w.conversation_id = s.conversation_id AND w.from_id <= s.id
+    ORDER BY w.from_id DESC LIMIT 1)`;
+  const seen = sql`s.seen + CASE WHEN ${sees(sql`s.id`)} THEN 1 ELSE 0 END`;
+  return sql`WITH RECURSIVE s (user_id, conversation_id, since_id, seen, id) AS (
+      SELECT s.user_id, s.conversation_id, s.since_id, 0, ${older(EMPTY)} FROM members s
+      WHERE s.user_id = ${userId} AND s.conversation_id IN (${list(padded(conversationIds))})
+      UNION ALL
+      SELECT s.user_id, s.conversation_id, s.since_id, ${seen}, ${older(sql`AND m.id < COALESCE(${runStart}, s.id)`)}
+      FROM s WHERE s.id IS NOT NULL AND ${seen} < ${limit} + 0)
+    SELECT ${columns} FROM s JOIN messages m ON m.conversation_id = s.conversation_id AND m.id = s.id
+    LEFT JOIN message_bodies b ON b.id = m.body_id WHERE ${sees(sql`m.id`)}`;
 }

@@ -5,6 +5,7 @@ import { bodiesQuery } from "../../src/db/engines/sqlite/search.ts";
 import { NEWEST, OLDEST } from "../../src/db/page.ts";
 import { attachmentsQuery, grantedNamesQuery } from "../../src/db/queries/files/attachments.ts";
 import { uploadsQuery } from "../../src/db/queries/files/upload-resumable.ts";
+import { allMembersQuery } from "../../src/db/queries/groups/group-members.ts";
 import { inboxQuery, maybeUnreadQuery } from "../../src/db/queries/messages/inbox.ts";
 import { reactionsQuery } from "../../src/db/queries/messages/reactions.ts";
 import { readersQuery } from "../../src/db/queries/messages/readers.ts";
@@ -15,10 +16,11 @@ import { tokensQuery } from "../../src/db/queries/people/tokens.ts";
 import { userNamesQuery, usersQuery } from "../../src/db/queries/people/users.ts";
 import { entriesQuery } from "../../src/db/queries/record/audit-trail.ts";
 import { idsQuery } from "../../src/db/queries/search/search.ts";
+import { newestQuery } from "../../src/db/queries/visibility/visibility.ts";
 import { deliveriesQuery } from "../../src/db/queries/webhooks/deliveries.ts";
 import { pushSubscriptionsQuery } from "../../src/db/queries/webhooks/push-subscriptions.ts";
 import { webhooksQuery } from "../../src/db/queries/webhooks/webhooks.ts";
-import type { Statement } from "../../src/db/sql.ts";
+import { type Statement, sql } from "../../src/db/sql.ts";
 import { openPlainSqlite } from "./databases.ts";
 import { groupQueries } from "./groups/group-queries.ts";
 import { memberQueries } from "./groups/member-queries.ts";
@@ -107,6 +109,23 @@ test("the reactions of a page are found by the key of each message, in order", a
     const steps = planOf(db, reactionsQuery(["msg_x", "msg_y"], reader));
     assert.equal(steps[0], "SEARCH r USING PRIMARY KEY (message_id=?)");
     assert.doesNotMatch(steps.join(), /SCAN|TEMP B-TREE/);
+  }
+});
+
+test("the messages and members of a snapshot are found by keys and one range of each, with and without statistics", async (t) => {
+  const db = await openPlainSqlite(t);
+  const conversations = ["cnv_x", "cnv_y"];
+  for (const prepare of ["", "ANALYZE"]) {
+    db.exec(prepare);
+    for (const query of [
+      newestQuery(sql`m.id, b.text`, "usr_x", conversations, 20),
+      newestQuery(sql`m.id, b.text`, "usr_x", conversations, 1, true),
+      allMembersQuery(["grp_x", "grp_y"], "usr_x"),
+    ]) {
+      const steps = planOf(db, query);
+      // The rows of the recursion.
+      assert.doesNotMatch(steps.join("\n"), /SCAN (?!s$)|TEMP B-TREE/m, query.sql);
+    }
   }
 });
 

@@ -20,6 +20,7 @@ import { reads } from "./reads.ts";
 import { requests } from "./requests.ts";
 import { search } from "./search.ts";
 import { signIn } from "./sign-in.ts";
+import { snapshot } from "./snapshot.ts";
 import { typing } from "./typing.ts";
 import { upgrades } from "./upgrades.ts";
 import { uploads } from "./uploads.ts";
@@ -47,6 +48,7 @@ export const mutants: readonly Mutant[] = [
   ...requests,
   ...search,
   ...signIn,
+  ...snapshot,
   ...typing,
   ...upgrades,
   ...uploads,

@@ -11,7 +11,7 @@ import { PushSubscriptions } from "./push-subscriptions.ts";
 import type { UploadSource } from "./source.ts";
 import { Tokens } from "./tokens.ts";
 import { type CallOptions, type ChangeOptions, type ParleyOptions, Transport } from "./transport.ts";
-import type { AuditEntry, AuditQuery, Me, ProfileChanges } from "./types.ts";
+import type { AuditEntry, AuditQuery, Me, ProfileChanges, Snapshot, SnapshotQuery } from "./types.ts";
 import { type AvatarOptions, sendAvatar } from "./upload.ts";
 import { Uploads } from "./uploads.ts";
 import { Users } from "./users.ts";
@@ -86,6 +86,14 @@ export class Parley {
   /** Deletes the caller's own picture, if the server has one. */
   deleteAvatar(options: ChangeOptions = {}): Promise<void> {
     return this.#transport.remove(["v1", "me", "avatar"], options);
+  }
+
+  /**
+   * Returns the caller and the newest conversations with their newest messages, all as they are at one moment. A stream `after` its
+   * `last_event_id` has every later change.
+   */
+  snapshot(query: SnapshotQuery = {}, options: CallOptions = {}): Promise<Snapshot> {
+    return this.#transport.call({ ...options, method: "GET", path: ["v1", "snapshot"], query });
   }
 
   /** Returns the metrics of the server in the text format of Prometheus. Needs the scope `admin`. */

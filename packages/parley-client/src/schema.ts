@@ -312,6 +312,47 @@ export interface components {
       has_more: boolean;
       data: (components["schemas"]["Event"])[];
     };
+    Snapshot: {
+      me: components["schemas"]["Me"];
+      /** Your inbox, most recent activity first. */
+      conversations: ({
+        id: string;
+        kind: "contact" | "group" | "self";
+        contact_id: string | null;
+        group_id: string | null;
+        /** The name of the contact or group; null for notes to self. */
+        name: string | null;
+        avatar_url: string | null;
+        /** The last message that you see; null if there is none. */
+        last_message: components["schemas"]["Message"] | null;
+        /** 0 to 100; 100 means 100 or more. */
+        unread_count: number;
+        /** The message up to which you have read. */
+        last_read_id: string | null;
+        /** The message up to which the contact has read, as far as you may know. */
+        contact_read_id: string | null;
+        is_pinned: boolean;
+        is_archived: boolean;
+        /** Unix seconds, UTC; null if it is not muted. */
+        muted_until: number | null;
+        /** The place in your inbox, for cursors; null until a message reaches you. */
+        position: string | null;
+        /** When you joined it. */
+        created_at: number;
+        /** Whether the contact has ever joined it; null if it is not direct. */
+        contact_joined: boolean | null;
+        /** The newest that you see, newest first. */
+        messages: (components["schemas"]["Message"])[];
+        /** The contact of a direct conversation; null for others, and without the scope `contacts:read`. */
+        contact: components["schemas"]["Contact"] | null;
+        /** All members of a group, for admins also those who are invited; null for others, and without the scope `groups:read`. */
+        members: (components["schemas"]["Member"])[] | null;
+      })[];
+      /** Whether your inbox has more conversations after these. */
+      has_more: boolean;
+      /** The cursor of the events that change this state; null without the scope `events:read`. */
+      last_event_id: string | null;
+    };
     Webhook: {
       id: string;
       /** Its owner. */
@@ -958,6 +999,16 @@ export interface operations {
       ending_before?: string | undefined;
       /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.mentioned, message.updated, reaction.created, reaction.deleted, user.updated, webhook.disabled, typing, separated by commas; typing in streams only. */
       types?: string | undefined;
+    };
+  };
+  retrieveSnapshot: {
+    query: {
+      /** How many conversations to return. A very large snapshot has fewer; `has_more` is then true. */
+      conversations?: number | undefined;
+      /** How many messages to return of each conversation. Fewer are all that you see of it. */
+      messages?: number | undefined;
+      /** Adds these members to each file, as reads of attachments do. */
+      include?: string | undefined;
     };
   };
   listWebhooks: {

@@ -28,6 +28,9 @@ export type Token = Schemas["Token"];
 export type NewToken = Schemas["NewToken"];
 export type AuditEntry = Schemas["AuditEntry"];
 export type Me = Schemas["Me"];
+export type Snapshot = Schemas["Snapshot"];
+/** A conversation of a snapshot, with its newest messages and its contact or members. */
+export type SnapshotConversation = Snapshot["conversations"][number];
 
 export type EventType = Schemas["Event"]["type"];
 
@@ -104,4 +107,5 @@ export type ProfileChanges = operations["updateMe"]["body"];
 export type UserFields = operations["createUser"]["body"];
 export type TokenQuery = operations["listTokens"]["query"];
 export type TokenFields = operations["createToken"]["body"];
+export type SnapshotQuery = operations["retrieveSnapshot"]["query"];
 export type AuditQuery = operations["listAudit"]["query"];

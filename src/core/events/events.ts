@@ -5,6 +5,7 @@ import {
   lastEvent,
   listEvents as listEventRows,
 } from "../../db/queries/events/events.ts";
+import type { QuickReader } from "../../db/sql.ts";
 import { ParleyError } from "../../errors.ts";
 import { bitsOfId, idOfBits } from "../../util/ids.ts";
 import type { Caller } from "../node/caller.ts";
@@ -135,7 +136,7 @@ const AT_ONCE = 50;
  * Returns the id of the caller's newest event, as a cursor for later events. It is a valid cursor even if the caller has no
  * events.
  */
-export async function newestEventId(core: DataAccess, { userId }: Caller): Promise<string> {
+export async function newestEventId(core: DataAccess<QuickReader>, { userId }: Caller): Promise<string> {
   return eventId({ recipient_id: userId, ...(await lastEvent(core.db, userId)) });
 }
 

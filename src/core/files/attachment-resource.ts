@@ -1,5 +1,6 @@
 import type { AttachmentRow, ShownAttachment } from "../../db/queries/files/attachments.ts";
 import { findPictures, type PictureRow } from "../../db/queries/files/picture-placeholders.ts";
+import type { QuickReader } from "../../db/sql.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { JsonObject } from "../../util/json-object.ts";
 import type { Core } from "../node/core.ts";
@@ -83,7 +84,7 @@ export type Additions = Parsed<typeof attachmentAdditions>;
 
 /** Returns a function that shows these rows to a user as JSON. */
 export async function chooseShape(
-  core: Core,
+  core: Core<QuickReader>,
   rows: readonly AttachmentRow[],
   include: Additions["include"],
 ): Promise<(row: AttachmentRow, userId: string) => string> {
@@ -104,7 +105,7 @@ export async function chooseShape(
 }
 
 function showPicture(
-  core: Core,
+  core: Pick<Core, "links" | "previews">,
   row: AttachmentRow,
   userId: string,
   picture: PictureRow | undefined,
@@ -120,7 +121,7 @@ function showPicture(
 }
 
 /** Returns the attachment as JSON, with this user's link, signed now. */
-export function linked(core: Core, row: ShownAttachment, userId: string): string {
+export function linked(core: Pick<Core, "links">, row: ShownAttachment, userId: string): string {
   const attachment: Attachment = {
     id: row.id,
     message_id: row.message_id,

@@ -1,4 +1,5 @@
 import {
+  findAllMembers,
   findMember,
   findMembers,
   findOwnSeat,
@@ -10,6 +11,7 @@ import { MEMBER_VERSIONS } from "../../db/queries/groups/group-roles.ts";
 import { findGroups } from "../../db/queries/groups/groups.ts";
 import type { NewInvitation } from "../../db/queries/people/invitations.ts";
 import { findNamed } from "../../db/queries/people/users.ts";
+import type { QuickReader } from "../../db/sql.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import type { Caller } from "../node/caller.ts";
@@ -41,7 +43,7 @@ import {
   time,
   withOptional,
 } from "../resource/schema.ts";
-import { toAvatarUrl, userKind } from "../resource/senders.ts";
+import { type Origin, toAvatarUrl, userKind } from "../resource/senders.ts";
 import { demandJoining, newInvitation, newInvitations } from "./groups.ts";
 
 export const memberResource = withOptional(
@@ -89,7 +91,7 @@ export const addedMembers = object({ data: listOf(memberResource.schema) });
 /** The fields of a member that admins can change. */
 export const memberChanges = { role: choice("admin", "member") };
 
-function toMember(core: DataAccess, row: MemberRow): TypeOf<typeof memberResource> {
+function toMember(core: Origin, row: MemberRow): TypeOf<typeof memberResource> {
   return {
     id: row.id,
     group_id: row.group_id,
@@ -104,7 +106,7 @@ function toMember(core: DataAccess, row: MemberRow): TypeOf<typeof memberResourc
 }
 
 /** Returns the JSON text of a member as the reader of the row sees it. */
-function toJson(core: DataAccess, row: MemberRow): string {
+function toJson(core: Origin, row: MemberRow): string {
   return JSON.stringify({ ...toMember(core, row), read_message_id: row.read_id });
 }
 
@@ -139,6 +141,18 @@ export async function listMembers(
     ({ id }) => id,
     (row) => toJson(core, row),
   );
+}
+
+/** Returns the JSON texts of all members of groups of the user, by group, in the order of `listMembers`. */
+export async function renderMembers(
+  core: DataAccess<QuickReader>,
+  userId: string,
+  groupIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const rows = groupIds.length === 0 ? [] : await findAllMembers(core.db, groupIds, userId);
+  const members = new Map(groupIds.map((id) => [id, [] as string[]]));
+  for (const row of rows) members.get(row.group_id)?.push(toJson(core, row));
+  return members;
 }
 
 /** Throws `group_not_found` or `not_admin` if the caller has left the group since the first request, or is no longer an admin. */

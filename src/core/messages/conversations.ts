@@ -8,6 +8,7 @@ import {
 } from "../../db/queries/messages/inbox.ts";
 import { findLastMessages } from "../../db/queries/messages/messages.ts";
 import type { UserRow } from "../../db/queries/people/users.ts";
+import type { QuickReader } from "../../db/sql.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { JsonObject } from "../../util/json-object.ts";
@@ -31,12 +32,13 @@ import {
   textOrNull,
   time,
 } from "../resource/schema.ts";
-import { toPeer } from "../resource/senders.ts";
+import { type Origin, toPeer } from "../resource/senders.ts";
 import { secondsOrNull } from "../resource/time-fields.ts";
 import type { Turns } from "../resource/turns.ts";
 import { messageResource, renderMessages } from "./messages.ts";
 
-export const conversationResource = resource("Conversation", {
+/** The members of a conversation. */
+export const conversationMembers = {
   id: id("cnv"),
   kind: oneOf("contact", "group", "self"),
   contact_id: textOrNull,
@@ -62,7 +64,8 @@ export const conversationResource = resource("Conversation", {
     orNull(bool),
     "Whether the contact has ever joined it; null if it is not direct.",
   ),
-});
+};
+export const conversationResource = resource("Conversation", conversationMembers);
 type Conversation = TypeOf<typeof conversationResource>;
 
 /** The maximum number of conversations that one request looks at. */
@@ -73,12 +76,12 @@ interface Shown {
   unread: number;
 }
 
-async function toShown(core: DataAccess, row: ConversationRow): Promise<Shown> {
+async function toShown(core: DataAccess<QuickReader>, row: ConversationRow): Promise<Shown> {
   return { row, unread: await countUnread(core.db, row) };
 }
 
 /** Renders conversations of one member as JSON texts, in their order, as the member sees them. */
-async function render(core: Core, shown: readonly Shown[]): Promise<string[]> {
+async function render(core: Core<QuickReader>, shown: readonly Shown[]): Promise<string[]> {
   const rows = shown.map(({ row }) => row);
   if (rows.length === 0) return [];
   const messages = await findLastMessages(core.db, rows);
@@ -87,7 +90,7 @@ async function render(core: Core, shown: readonly Shown[]): Promise<string[]> {
   return shown.map(({ row, unread }) => toJson(core, row, unread, last.get(row.conversation_id) ?? "null"));
 }
 
-function toJson(core: DataAccess, row: ConversationRow, unread: number, lastMessage: string): string {
+function toJson(core: Origin, row: ConversationRow, unread: number, lastMessage: string): string {
   const contact = row.contact === null ? null : JSON.parse(row.contact);
   const peer = toPeer(core, row.profile);
   const { contact_read_id: contactRead, since_id } = row;
@@ -186,6 +189,14 @@ export async function getConversation(
   return versioned(json!, row.version ?? 1);
 }
 
+/** Returns the JSON texts of conversations of one member, in their order. */
+export async function renderInbox(
+  core: Core<QuickReader>,
+  rows: readonly ConversationRow[],
+): Promise<string[]> {
+  return render(core, await Promise.all(rows.map((row) => toShown(core, row))));
+}
+
 /** Returns the JSON texts of the conversations that the user is a member of, by id. */
 export async function renderConversations(
   core: Core,
@@ -193,7 +204,7 @@ export async function renderConversations(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const rows = await findConversations(core.db, userId, ids);
-  const texts = await render(core, await Promise.all(rows.map((row) => toShown(core, row))));
+  const texts = await renderInbox(core, rows);
   return new Map(rows.map((row, i) => [row.conversation_id, texts[i]!]));
 }
 
@@ -254,7 +265,7 @@ export async function markRead(
 
 /** Counts the user's conversations with unread messages, without muted ones, up to 100. A bot has no badge. */
 export async function countUnreadConversations(
-  core: DataAccess,
+  core: DataAccess<QuickReader>,
   { id, kind }: Pick<UserRow, "id" | "kind">,
 ): Promise<number> {
   return kind === "bot" ? 0 : countUnreadRows(core.db, id, toSeconds(core.clock()), MAX_LOOKED_AT);

@@ -4,7 +4,10 @@ import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
 
 /** Returns how many messages the user can send per minute; 0 means no limit. */
-export function toMessageLimit({ messageRates, limits }: Core, { message_limit }: UserRow): number {
+export function toMessageLimit(
+  { messageRates, limits }: Pick<Core, "messageRates" | "limits">,
+  { message_limit }: UserRow,
+): number {
   return messageRates ? (message_limit ?? limits.messagesPerMinute) : 0;
 }
 

@@ -3,6 +3,7 @@ import type { SendMessage, SentMessage } from "../../db/queries/messages/message
 import { findMessage, listMessageRows, type MessageRow } from "../../db/queries/messages/messages.ts";
 import { findSeat } from "../../db/queries/visibility/seats.ts";
 import type { Seat } from "../../db/queries/visibility/visibility.ts";
+import type { QuickReader } from "../../db/sql.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { timeOfId } from "../../util/ids.ts";
@@ -59,7 +60,7 @@ export const messageResource = resource("Message", {
 
 /** Renders messages that the reader sees as JSON texts, in their order. `include` selects additions to their files. */
 export async function renderMessages(
-  core: Core,
+  core: Core<QuickReader>,
   rows: readonly MessageRow[],
   readerId: string,
   include: Additions["include"] = undefined,
@@ -77,7 +78,7 @@ export async function renderMessageForAll(
 
 /** Returns a function per message that shows it to a user, with that user's links. Null is a reader who has blocked nobody. */
 async function prepareMessages(
-  core: Core,
+  core: Core<QuickReader>,
   rows: readonly MessageRow[],
   readerId: string | null,
   include: Additions["include"],
@@ -152,7 +153,7 @@ function toMessage(
 
 /** Returns the files of each message, and a function that shows them. */
 async function filesByMessage(
-  core: Core,
+  core: Core<QuickReader>,
   rows: readonly MessageRow[],
   readerId: string | null,
   include: Additions["include"],

@@ -1,4 +1,5 @@
 import { listReactions } from "../../db/queries/messages/reactions.ts";
+import type { QuickReader } from "../../db/sql.ts";
 import type { Caller } from "../node/caller.ts";
 import type { DataAccess } from "../node/core.ts";
 import { writeActed } from "../record/audit-trail.ts";
@@ -33,7 +34,7 @@ export const reactionResource = withOptional(
 
 /** Returns `reactions` as JSON text for each message that has some, as the reader sees them. */
 export async function reactionsByMessage(
-  core: DataAccess,
+  core: DataAccess<QuickReader>,
   messageIds: readonly string[],
   readerId: string | null,
 ): Promise<ReadonlyMap<string, string>> {

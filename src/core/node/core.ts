@@ -3,6 +3,7 @@ import type { BlobStore } from "../../blobs/store.ts";
 import type { JwtSettings } from "../../config/jwt-settings.ts";
 import type { Limits } from "../../config/limits.ts";
 import type { Database } from "../../db/database.ts";
+import type { QuickReader } from "../../db/sql.ts";
 import type { Clock } from "../../util/clock.ts";
 import type { Fuse } from "../../util/fuse.ts";
 import type { NewId, Random } from "../../util/ids.ts";
@@ -21,9 +22,12 @@ import type { Scanner } from "./scanner.ts";
 import type { Seal } from "./seal.ts";
 import type { Typists } from "./typists.ts";
 
-/** The part of the core that reads and writes rows. Commands beside a running server have only this. */
-export interface DataAccess {
-  db: Database;
+/**
+ * The part of the core that reads and writes rows. Commands beside a running server have only this. Functions that only read take
+ * one with a `QuickReader`, which may be that of one state of the database.
+ */
+export interface DataAccess<D extends QuickReader = Database> {
+  db: D;
   clock: Clock;
   newId: NewId;
   random: Random;
@@ -45,7 +49,7 @@ export interface IdentityProvider extends JwtSettings {
 }
 
 /** The context of all functions of `core/`. `app.ts` creates it once. */
-export interface Core extends DataAccess {
+export interface Core<D extends QuickReader = Database> extends DataAccess<D> {
   blobs: BlobStore;
   links: Links;
   /** Null if files are not scanned for viruses. */

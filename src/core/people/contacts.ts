@@ -8,11 +8,13 @@ import {
 import {
   type ContactRow,
   findContact,
+  findContacts,
   findPeerProfiles,
   type ListedContact,
   toContact,
 } from "../../db/queries/people/contact-rows.ts";
 import type { CreateContact } from "../../db/queries/people/contacts.ts";
+import type { QuickReader } from "../../db/sql.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { JsonObject } from "../../util/json-object.ts";
@@ -42,9 +44,15 @@ import {
   username,
 } from "../resource/fields.ts";
 import { type Page, type PageEnvelope, toPage, walkPages } from "../resource/page.ts";
-import { type Expected, readBack, type Versioned, versioned as withDigest } from "../resource/resource.ts";
+import {
+  type Expected,
+  idOf,
+  readBack,
+  type Versioned,
+  versioned as withDigest,
+} from "../resource/resource.ts";
 import { described, id, orNull, resource, type TypeOf, text, textOrNull, time } from "../resource/schema.ts";
-import { toPeer } from "../resource/senders.ts";
+import { type Origin, toPeer } from "../resource/senders.ts";
 import { ROWS_PER_TURN, type Turns } from "../resource/turns.ts";
 
 /** Source document, section 2.1, in the order of the stored JSON, in which `profile_name` is missing. */
@@ -236,6 +244,17 @@ async function searchContacts(
   return rows;
 }
 
+/** Returns the JSON texts of those of the contacts that the user has, by id. */
+export async function renderContacts(
+  core: DataAccess<QuickReader>,
+  ownerId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = ids.length === 0 ? [] : await findContacts(core.db, ownerId, ids);
+  const contacts = rows.map((row) => renderContact(core, row));
+  return new Map(contacts.map((json) => [idOf(json), json]));
+}
+
 /** Throws `contact_not_found`, also for the contact of another user. */
 export async function getContact(core: DataAccess, caller: Caller, id: string): Promise<Versioned> {
   const row = await findContact(core.db, caller.userId, id);
@@ -298,13 +317,13 @@ function versioned(core: DataAccess, [body, seenAt, since, profile, version]: Co
 }
 
 /** Returns the contact as JSON text, as its owner retrieves it. */
-function renderContact(core: DataAccess, row: ListedContact): string {
+function renderContact(core: Origin, row: ListedContact): string {
   const [body, seenAt, since, profile] = row;
   return showProfile(core, toContact([body, seenAt, since]), profile);
 }
 
 /** Adds what a contact shows of its peer's profile, as `PEER_PROFILE` selects it, to the JSON text of the contact. */
-export function showProfile(core: DataAccess, contact: string, profile: string | null): string {
+export function showProfile(core: Origin, contact: string, profile: string | null): string {
   const { name, avatarUrl } = toPeer(core, profile);
   const named = new JsonObject(contact).withBefore("conversation_id", "profile_name", JSON.stringify(name));
   return (avatarUrl === null ? named : named.setNull("avatar_url", JSON.stringify(avatarUrl))).text;

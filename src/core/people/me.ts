@@ -1,5 +1,6 @@
 import { findUserById } from "../../db/queries/people/users.ts";
 import { storageUsed } from "../../db/queries/storage/storage-used.ts";
+import type { QuickReader } from "../../db/sql.ts";
 import { ParleyError } from "../../errors.ts";
 import { toSeconds } from "../../util/clock.ts";
 import { countUnreadConversations } from "../messages/conversations.ts";
@@ -79,7 +80,7 @@ export const meResource = resource("Me", {
 type Me = TypeOf<typeof meResource>;
 
 /** Gets the caller's own account. Throws `invalid_token` if the user was deleted after the token was checked. */
-export async function getMe(core: Core, caller: Caller): Promise<Versioned> {
+export async function getMe(core: Core<QuickReader>, caller: Caller): Promise<Versioned> {
   const { limits } = core;
   const user = await findUserById(core.db, caller.userId);
   if (!user) throw new ParleyError("invalid_token");

@@ -291,7 +291,7 @@ function toUser(core: DataAccess, row: Omit<DetailedUserRow, "conversation_id" |
 }
 
 /** `used` is in bytes. */
-export function toStorage({ limits }: DataAccess, used: number): TypeOf<typeof storageUse> {
+export function toStorage({ limits }: Pick<DataAccess, "limits">, used: number): TypeOf<typeof storageUse> {
   return { used, quota: limits.userQuotaBytes || null };
 }
 

@@ -21,11 +21,16 @@ export function cursor(kind: IdKind): Field<string, true> {
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
 
-const limit = textField(
-  `a whole number from 1 to ${MAX_LIMIT}`,
-  { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
-  (value) => (/^[1-9][0-9]{0,2}$/.test(value) && Number(value) <= MAX_LIMIT ? Number(value) : undefined),
-);
+/** How many items to return. */
+export function limitField(maximum: number, byDefault: number): Field<number, true> {
+  return textField(
+    `a whole number from 1 to ${maximum}`,
+    { type: "integer", minimum: 1, maximum, default: byDefault },
+    (value) => (/^[1-9][0-9]{0,2}$/.test(value) && Number(value) <= maximum ? Number(value) : undefined),
+  );
+}
+
+const limit = limitField(MAX_LIMIT, DEFAULT_LIMIT);
 
 const position = textField(
   "the position of a conversation in your inbox",

@@ -1,4 +1,5 @@
 import { findSenders, type SenderRow } from "../../db/queries/people/users.ts";
+import type { QuickReader } from "../../db/sql.ts";
 import type { DataAccess } from "../node/core.ts";
 import { id, oneOf, resource, type TypeOf, text, textOrNull } from "./schema.ts";
 
@@ -14,28 +15,31 @@ export const shownUserResource = resource("ShownUser", {
 });
 export const shownUser = shownUserResource.schema;
 
+/** The part of the core that makes addresses. */
+export type Origin = Pick<DataAccess, "origin">;
+
 /** Returns a user as others see them. */
-export function toShownUser(core: DataAccess, row: SenderRow): TypeOf<typeof shownUser> {
+export function toShownUser(core: Origin, row: SenderRow): TypeOf<typeof shownUser> {
   const { id, username, display_name, kind } = row;
   return { id, username, display_name, avatar_url: toAvatarUrl(core, row), kind };
 }
 
 /** Returns the address of a user's picture: of the one that is stored here, if there is one. */
 export function toAvatarUrl(
-  core: DataAccess,
+  core: Origin,
   { id, avatar_id, avatar_url }: Pick<SenderRow, "id" | "avatar_id" | "avatar_url">,
 ): string | null {
   return avatar_id === null ? avatar_url : `${toPicturesUrl(core, id)}${avatar_id}`;
 }
 
 /** Returns the address of a user's stored pictures, to which the id of one is added. */
-export function toPicturesUrl({ origin }: DataAccess, userId: string): string {
+export function toPicturesUrl({ origin }: Origin, userId: string): string {
   return `${origin()}/v1/avatars/${userId}/`;
 }
 
 /** Parses the profile of a contact's peer, as `PEER_PROFILE` selects it. */
 export function toPeer(
-  core: DataAccess,
+  core: Origin,
   profile: string | null,
 ): { name: string | null; avatarUrl: string | null } {
   if (profile === null) return { name: null, avatarUrl: null };
@@ -45,7 +49,10 @@ export function toPeer(
 }
 
 /** Returns the JSON texts of the users, by id, without those who were erased. */
-export async function findShownUsers(core: DataAccess, ids: Iterable<string>): Promise<Map<string, string>> {
+export async function findShownUsers(
+  core: DataAccess<QuickReader>,
+  ids: Iterable<string>,
+): Promise<Map<string, string>> {
   const distinct = [...new Set(ids)];
   if (distinct.length === 0) return new Map();
   const users = await findSenders(core.db, distinct);

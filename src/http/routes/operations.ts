@@ -1,5 +1,6 @@
 import type { Operation } from "../protocol/operation.ts";
 import { eventOperation } from "./events/events.ts";
+import { snapshotOperation } from "./events/snapshot.ts";
 import { archiveOperation, downloadOperation } from "./files/archives.ts";
 import { attachmentOperations, uploadOperation } from "./files/attachments.ts";
 import { fileOperation } from "./files/files.ts";
@@ -69,6 +70,11 @@ export const groups: readonly Group[] = [
     operations: [archiveOperation, downloadOperation],
   },
   { tag: "events", description: "Changes of what the caller can see.", operations: [eventOperation] },
+  {
+    tag: "snapshot",
+    description: "The state that a client begins with, and its events continue.",
+    operations: [snapshotOperation],
+  },
   { tag: "webhooks", description: "Addresses that Parley sends events to.", operations: webhookOperations },
   {
     tag: "push_subscriptions",

@@ -58,6 +58,7 @@ export const ROWS: Row[] = [
   { route: "PUT /v1/blocks/:username", path: "/v1/blocks/nobody", expected: all(204) },
   { route: "DELETE /v1/blocks/:username", path: "/v1/blocks/nobody", expected: all(204) },
   { route: "GET /v1/conversations", path: "/v1/conversations", expected: all(200) },
+  { route: "GET /v1/snapshot", path: "/v1/snapshot", expected: all(200) },
   {
     route: "GET /v1/conversations/:id",
     path: "/v1/conversations/<conversation>",

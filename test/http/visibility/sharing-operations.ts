@@ -39,6 +39,7 @@ import {
 import { updateProfile } from "./sharing-profiles.ts";
 import { changeReaction } from "./sharing-reactions.ts";
 import { checkSearch } from "./sharing-search.ts";
+import { checkSnapshot } from "./sharing-snapshot.ts";
 import type { Group, Message, User } from "./sharing-types.ts";
 import { oneOf, type World } from "./sharing-world.ts";
 
@@ -315,6 +316,7 @@ export async function checkLists(world: World): Promise<void> {
       await checkMessages(world, user, conversation);
     await checkSearch(world, user);
     await checkInbox(world, user);
+    await checkSnapshot(world, user);
     await checkStorage(world, user);
     await checkGroups(world, user);
     for (const group of world.groups.seenBy(user)) await checkMembers(world, user, group);

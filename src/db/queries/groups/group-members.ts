@@ -70,6 +70,23 @@ export function invitedQuery(groupId: string, page: Page): Statement<MemberRow> 
   return sql`${INVITED} WHERE i.group_id = ${groupId} AND ${IS_FIRST} AND ${pageClause(page, sql`i.member_id`)}`;
 }
 
+/** Returns all members of these groups as the reader, a member of each, lists them, newest first: as an admin with invited names. */
+export async function findAllMembers(
+  db: Reader,
+  groupIds: readonly string[],
+  readerId: string,
+): Promise<MemberRow[]> {
+  const rows = await db.all(allMembersQuery(groupIds, readerId));
+  return rows.sort((a, b) => (a.id < b.id ? 1 : -1));
+}
+
+export function allMembersQuery(groupIds: readonly string[], readerId: string): Statement<MemberRow> {
+  const ids = list(padded(groupIds));
+  return sql`${joined(readerId)} WHERE s.group_id IN (${ids})
+    UNION ALL ${INVITED} JOIN members me ON me.user_id = ${readerId} AND me.group_id = i.group_id AND me.role = 'admin'
+    WHERE i.group_id IN (${ids}) AND ${IS_FIRST}`;
+}
+
 /** Finds a member of the group, or an invited name. */
 export async function findMember(
   db: Reader,

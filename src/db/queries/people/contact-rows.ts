@@ -67,6 +67,17 @@ export async function findPeerProfiles(
   return new Map(rows.map(({ id, profile }) => [id, profile]));
 }
 
+/** Returns those of the ids that belong to contacts of the owner. */
+export function findContacts(
+  db: QuickReader,
+  ownerId: string,
+  ids: readonly string[],
+): Promise<ListedContact[]> {
+  return db.allValues(
+    sql`SELECT ${LISTED} FROM contacts c WHERE c.owner_id = ${ownerId} AND c.id IN (${list(padded(ids))})`,
+  );
+}
+
 export function findContact(db: QuickReader, ownerId: string, id: string): Promise<ContactRow | undefined> {
   return db.getValues(sql`SELECT ${LISTED}, c.version ${ofContact(ownerId, id)}`);
 }

@@ -62,7 +62,7 @@ async function lay(db: Database, id: string, idOf: IdOf, { places, since, read }
     if (goesOn) runs.at(-1)![1] = idOf(i + 1);
     else runs.push([idOf(i + 1), idOf(i + 1)]);
   }
-  await fill(db, "members", [[id, "a", 1, since === 0 ? "" : idOf(since), null, 0, null, null, null]]);
+  await fill(db, "members", [[id, "a", 1, since === 0 ? "" : idOf(since), null, 0, null, null, null, null]]);
   await fill(db, "conversations", [[id, idOf(41)]]);
   await fill(db, "places", [["a", id, null, 1, 0, 0]]);
   await fill(db, "marks", [["a", id, read === 0 ? "" : idOf(read), "", null, 1]]);

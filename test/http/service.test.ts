@@ -34,7 +34,7 @@ test("metrics count requests by route and status, without paths or queries", asy
   assert.match(text, /parley_http_requests_total\{method="GET",route="\/v1\/contacts\/:id",status="404"\} 1/);
   assert.match(text, /parley_http_requests_total\{method="GET",route="none",status="404"\} 2/);
   assert.match(text, /parley_http_request_duration_seconds_count\{method="GET",route="\/v1\/contacts"\} 2/);
-  for (const name of `parley_http_connections parley_write_queue_length parley_tombstones parley_event_streams
+  for (const name of `parley_http_connections parley_write_queue_length parley_tombstones
   parley_disk_free_bytes parley_disk_total_bytes process_resident_memory_bytes`.split(/\s+/)) {
     assert.match(text, new RegExp(`^${name} \\d+`, "m"));
   }
@@ -60,11 +60,13 @@ test("metrics show version, state of each part, disk and streams", async (t) => 
   const { blocks, bsize } = await statfs(server.config.dataFolder);
   assert.equal(before("parley_disk_total_bytes"), blocks * bsize);
   assert.ok(before("parley_disk_free_bytes") > 0);
-  assert.equal(before("parley_event_streams"), 0);
+  const streams = (transport: string) => `parley_event_streams{transport="${transport}"}`;
+  assert.equal(before(streams("sse")), 0);
   await listen(t, server, { headers: { authorization: `Bearer ${token}` } });
   server.app.core.fuse.blow(new Error("EIO"));
   const after = await read();
-  assert.equal(after("parley_event_streams"), 1);
+  assert.equal(after(streams("sse")), 1);
+  assert.equal(after(streams("websocket")), 0);
   assert.equal(after('parley_up{part="disk"}'), 0);
   assert.equal(after('parley_up{part="database"}'), 1);
 });

@@ -7,7 +7,7 @@ import {
 } from "../../db/queries/events/events.ts";
 import type { QuickReader } from "../../db/sql.ts";
 import { ParleyError } from "../../errors.ts";
-import { bitsOfId, idOfBits } from "../../util/ids.ts";
+import { bitsOfId, idOfBits, isId } from "../../util/ids.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core, DataAccess } from "../node/core.ts";
 import type { RenderedEvent } from "../node/event-hub.ts";
@@ -50,7 +50,8 @@ export function numberOfEvent(id: string): number {
  * have.
  */
 function eventNumber(recipientId: string, id: string, param: string): number {
-  if (bitsOfId(id) % (1n << RECIPIENT_BITS) === recipientBits(recipientId)) return numberOfEvent(id);
+  if (isId("evt", id) && bitsOfId(id) % (1n << RECIPIENT_BITS) === recipientBits(recipientId))
+    return numberOfEvent(id);
   throw new ParleyError("invalid_parameter", `${param} must be the id of one of your events (evt_…).`, {
     param,
   });
@@ -140,9 +141,17 @@ export async function newestEventId(core: DataAccess<QuickReader>, { userId }: C
   return eventId({ recipient_id: userId, ...(await lastEvent(core.db, userId)) });
 }
 
-/** Returns the number of the event with this id. Throws `events_erased` if events after it are gone. */
-export async function findStart(core: DataAccess, { userId }: Caller, lastId: string): Promise<number> {
-  const number = eventNumber(userId, lastId, "Last-Event-ID");
+/**
+ * Returns the number of the event with this id. Throws `invalid_parameter` with `param`, and `events_erased` if events after it
+ * are gone.
+ */
+export async function findStart(
+  core: DataAccess,
+  { userId }: Caller,
+  lastId: string,
+  param: string,
+): Promise<number> {
+  const number = eventNumber(userId, lastId, param);
   return refuseErased(core, userId, number);
 }
 

@@ -3,6 +3,7 @@ import { listTypingAudience } from "../../db/queries/messages/typing.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
+import type { TypingFrame } from "../node/event-hub.ts";
 import { keyOf, type Typing } from "../node/typists.ts";
 import type { TypeOf } from "../resource/schema.ts";
 import type { typingEventResource } from "./event-fields.ts";
@@ -26,8 +27,9 @@ export async function deliverTyping(core: Core, texts: readonly string[]): Promi
 }
 
 /** Makes a frame without an id, so that a client's last event id does not change. */
-function toFrame(payload: Typing): Uint8Array {
+function toFrame(payload: Typing): TypingFrame {
   const { conversation_id } = payload;
   const event: TypeOf<typeof typingEventResource> = { type: TYPING, conversation_id, payload };
-  return Buffer.from(`event: ${TYPING}\ndata: ${JSON.stringify(event)}\n\n`);
+  const json = JSON.stringify(event);
+  return { sse: Buffer.from(`event: ${TYPING}\ndata: ${json}\n\n`), json: Buffer.from(json) };
 }

@@ -7,7 +7,7 @@ import {
   lastPosition,
   type PositionedEvent,
 } from "../../db/queries/events/events.ts";
-import { ParleyError } from "../../errors.ts";
+import { type ErrorCode, ParleyError } from "../../errors.ts";
 
 /** The part of the core that the hub needs. */
 interface HubContext {
@@ -22,9 +22,19 @@ export interface RenderedEvent {
   json: string;
 }
 
+/** A typing event as it is sent: it is encoded once for all streams of a transport. */
+export interface TypingFrame {
+  sse: Uint8Array;
+  json: Uint8Array;
+}
+
+export const TRANSPORTS = ["sse", "websocket"] as const;
+export type Transport = (typeof TRANSPORTS)[number];
+
 /** An open stream of one user's events. */
 export interface Listener {
   userId: string;
+  transport: Transport;
   /** Returns the number of the last event that was sent; undefined while the stream does not wait for the next. */
   waitsAfter(): number | undefined;
   /** Sends the events that the stream waits for, of which `upTo` is the last number. */
@@ -32,11 +42,11 @@ export interface Listener {
   /** Called when the stream has to read the events up to this number. */
   wake(upTo: number): void;
   /** Sends a frame of an event that is stored nowhere, at once or not at all. */
-  sendTyping(frame: Uint8Array): void;
+  sendTyping(frame: TypingFrame): void;
   /** Resolves to false once the token of the stream is no longer valid. Never rejects. */
   isAllowed(): Promise<boolean>;
-  /** Ends the stream. */
-  end(): void;
+  /** Ends the stream. The code says why. */
+  end(code: ErrorCode): void;
 }
 
 /** Renders the events of one change for their recipients, in their order. */
@@ -88,10 +98,8 @@ export class EventHub {
     return this.#listeners.size > 0;
   }
 
-  countListeners(): number {
-    let count = 0;
-    for (const listeners of this.#listeners.values()) count += listeners.size;
-    return count;
+  countListeners(transport: Transport): number {
+    return this.#all().filter((listener) => listener.transport === transport).length;
   }
 
   /** Reads new events and wakes listeners. Call this when there may be new events, and periodically. Does not wait for token checks. */
@@ -156,7 +164,7 @@ export class EventHub {
   }
 
   /** Sends a frame to the streams of the user that show who is typing. */
-  sendTyping(core: HubContext, userId: string, frame: Uint8Array): void {
+  sendTyping(core: HubContext, userId: string, frame: TypingFrame): void {
     const listeners = this.#listeners.get(userId);
     if (!listeners) return;
     this.#lookForRevocations(core);
@@ -174,7 +182,7 @@ export class EventHub {
 
   /** Ends all streams, so that clients resume them on another node. */
   endAll(): void {
-    for (const listener of this.#all()) listener.end();
+    for (const listener of this.#all()) listener.end("unavailable");
   }
 
   #lookForRevocations({ db }: HubContext): void {
@@ -206,7 +214,7 @@ export class EventHub {
     const round = this.#round;
     if (this.#allowed.get(listener) === round) return true;
     if (!(await listener.isAllowed())) {
-      listener.end();
+      listener.end("invalid_token");
       return false;
     }
     this.#allowed.set(listener, round);

@@ -1,8 +1,8 @@
-import type { FastifyRequest } from "fastify";
 import type { NamedUser } from "../../core/people/users.ts";
 import { username } from "../../core/resource/fields.ts";
 import { ParleyError } from "../../errors.ts";
 import { isId } from "../../util/ids.ts";
+import type { Requester } from "./client-address.ts";
 
 /** The header by which the holder of a token with the scope `act_as` sends a request as another user. */
 export const ACT_AS = "Parley-Act-As";
@@ -11,7 +11,7 @@ const BY_NAME = "username:";
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 
 /** Reports whether a request is to be done as another user. */
-export function isActing({ headers }: FastifyRequest): boolean {
+export function isActing({ headers }: Requester): boolean {
   return headers[KEY] !== undefined;
 }
 
@@ -19,7 +19,7 @@ export function isActing({ headers }: FastifyRequest): boolean {
  * Returns the user as whom a request is to be done. Throws `invalid_parameter` if the header is malformed, or if the request has
  * a session: a browser sends its cookie with requests that other sites cause.
  */
-export function readActingUser({ headers }: FastifyRequest): NamedUser {
+export function readActingUser({ headers }: Requester): NamedUser {
   if (headers.authorization === undefined) {
     throw invalid(`Send ${ACT_AS} with a token in the Authorization header. A session acts for nobody else.`);
   }

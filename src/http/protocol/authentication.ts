@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import type { Caller } from "../../core/node/caller.ts";
 import type { Core } from "../../core/node/core.ts";
 import { knownCaller, verifyToken, wasValid } from "../../core/people/sign-in.ts";
@@ -6,6 +6,7 @@ import type { Scope } from "../../core/people/tokens.ts";
 import { findActing } from "../../core/people/users.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import { ACT_AS, isActing, readActingUser } from "./acting.ts";
+import type { Requester } from "./client-address.ts";
 import type { HttpContext } from "./context.ts";
 import { openSession } from "./sessions.ts";
 
@@ -16,13 +17,13 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 const FAILED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid_token", "username_taken"]);
 
 /**
- * Returns the caller of a request: the holder of its token, or the user as whom the holder acts. Throws, or rejects with, what
- * `authenticateHolder` throws, and what `actAs` throws.
+ * Returns the caller of a request: the holder of its token, or the user as whom the holder acts. Sets the headers of rate limits
+ * if there is a reply. Throws, or rejects with, what `authenticateHolder` throws, and what `actAs` throws.
  */
 export function authenticate(
   context: HttpContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: Requester,
+  reply?: FastifyReply,
 ): Caller | Promise<Caller> {
   const holder = authenticateHolder(context, request, reply);
   return isActing(request) ? actAs(context, request, holder) : holder;
@@ -34,7 +35,7 @@ export function authenticate(
  */
 async function actAs(
   { core, log }: HttpContext,
-  request: FastifyRequest,
+  request: Requester,
   authenticated: Caller | Promise<Caller>,
 ): Promise<Caller> {
   const holder = await authenticated;
@@ -59,8 +60,8 @@ export function actingFields({ userId, actedById }: Caller): object {
  */
 function authenticateHolder(
   context: HttpContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: Requester,
+  reply?: FastifyReply,
 ): Caller | Promise<Caller> {
   const token = tokenOf(context.core, request);
   if (token === undefined && request.headers.authorization === undefined)
@@ -72,7 +73,7 @@ function authenticateHolder(
 }
 
 /** Counts a request with a valid token. Throws `rate_limited`. */
-function admit({ core, rates }: HttpContext, caller: Caller, reply: FastifyReply): Caller {
+function admit({ core, rates }: HttpContext, caller: Caller, reply?: FastifyReply): Caller {
   rates.count(caller, reply);
   core.activity.note(caller.userId, core.clock());
   return caller;
@@ -82,15 +83,15 @@ function admit({ core, rates }: HttpContext, caller: Caller, reply: FastifyReply
  * Returns the bearer token of a request or, without an Authorization header, the token of its session. Undefined if it is
  * missing or malformed.
  */
-export function tokenOf(core: Core, request: FastifyRequest): string | undefined {
+export function tokenOf(core: Core, request: Requester): string | undefined {
   const { authorization } = request.headers;
   return authorization === undefined ? openSession(core, request) : BEARER.exec(authorization)?.[1];
 }
 
 async function verify(
   context: HttpContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: Requester,
+  reply: FastifyReply | undefined,
   token: string | undefined,
 ): Promise<Caller> {
   try {
@@ -103,7 +104,7 @@ async function verify(
 }
 
 /** Counts an error that is a failure of the client's address. */
-export function countFailure({ rates }: HttpContext, request: FastifyRequest, error: unknown): void {
+export function countFailure({ rates }: HttpContext, request: Requester, error: unknown): void {
   if (error instanceof ParleyError && FAILED.has(error.code)) rates.countFailure(request);
 }
 

@@ -2,6 +2,9 @@ import { isIP } from "node:net";
 import type { FastifyRequest } from "fastify";
 import ipaddr from "ipaddr.js";
 
+/** The parts of a request by which its caller is found. */
+export type Requester = Pick<FastifyRequest, "id" | "ip" | "socket" | "headers">;
+
 /** The address if the connection is already gone. */
 const UNKNOWN = "0.0.0.0";
 
@@ -9,7 +12,7 @@ const UNKNOWN = "0.0.0.0";
  * Returns the client's address, normalized and without a port: the one that a trusted proxy sends, or else the
  * connection's. A value from a proxy that is not an address is ignored.
  */
-export function clientAddress(request: FastifyRequest): string {
+export function clientAddress(request: Requester): string {
   return knownAddress(request.ip) ?? knownAddress(request.socket.remoteAddress) ?? UNKNOWN;
 }
 

@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import { Counter, Gauge, Registry } from "@prometheus-io/client";
 import metadata from "../../../package.json" with { type: "json" };
 import type { Core } from "../../core/node/core.ts";
+import { TRANSPORTS } from "../../core/node/event-hub.ts";
 import { countTombstones, queuedWrites } from "../../core/upkeep/backlog.ts";
 import { isUp, PARTS } from "../../core/upkeep/health.ts";
 import { measureStorage } from "../../core/upkeep/storage.ts";
@@ -89,7 +90,15 @@ function addGauges(server: Server, core: Core, folder: string | null, registers:
   gauge("parley_stored_bytes", "Bytes of the files of all users, as their quotas count them.", () =>
     measureStorage(core),
   );
-  gauge("parley_event_streams", "Open streams of events.", () => core.eventHub.countListeners());
+  new Gauge({
+    name: "parley_event_streams",
+    help: "Open streams of events.",
+    labelNames: ["transport"],
+    registers,
+    collect() {
+      for (const transport of TRANSPORTS) this.set({ transport }, core.eventHub.countListeners(transport));
+    },
+  });
   if (folder !== null) {
     // NaN if the disk cannot be measured: the other metrics matter most then.
     const disk = () => measureDisk(folder).catch(() => ({ free: Number.NaN, total: Number.NaN }));

@@ -5,7 +5,7 @@ import type { Caller } from "../../core/node/caller.ts";
 import { ParleyError } from "../../errors.ts";
 import type { Clock } from "../../util/clock.ts";
 import { Rate } from "../../util/rate.ts";
-import { clientAddress } from "./client-address.ts";
+import { clientAddress, type Requester } from "./client-address.ts";
 
 const IPV6_NETWORK_BYTES = 8;
 
@@ -44,12 +44,12 @@ export class RateLimits {
     );
   }
 
-  /** Counts a request, and sets the headers with the number that is left. Throws `rate_limited`. */
-  count(caller: Caller, reply: FastifyReply): void {
+  /** Counts a request, and sets the headers of the reply with the number that is left. Throws `rate_limited`. */
+  count(caller: Caller, reply?: FastifyReply): void {
     if (!this.#on) return;
     const key = keyOf(caller);
     const used = this.#requests.rate.next(key);
-    this.#requests.enforce(reply, used);
+    this.#requests.enforce(used, reply);
     this.#requests.rate.note(key, used);
   }
 
@@ -64,15 +64,15 @@ export class RateLimits {
   }
 
   /** Throws `rate_limited` if the address sent too many invalid tokens or links. Call this before checking an unknown one. */
-  refuseGuess(request: FastifyRequest, reply: FastifyReply): void {
+  refuseGuess(request: Requester, reply?: FastifyReply): void {
     if (!this.#on) return;
     const { rate } = this.#failures;
     const used = rate.next(networkOf(request));
-    if (rate.isTooMuch(used)) this.#failures.enforce(reply, used);
+    if (rate.isTooMuch(used)) this.#failures.enforce(used, reply);
   }
 
   /** Counts an invalid token or link. */
-  countFailure(request: FastifyRequest): void {
+  countFailure(request: Requester): void {
     if (!this.#on) return;
     const { rate } = this.#failures;
     const key = networkOf(request);
@@ -94,11 +94,11 @@ class Policy {
     this.#refusal = refusal;
   }
 
-  /** Sets the headers. Throws `rate_limited` if the limit is exceeded. */
-  enforce(reply: FastifyReply, used: number): void {
+  /** Sets the headers of a reply. Throws `rate_limited` if the limit is exceeded. */
+  enforce(used: number, reply?: FastifyReply): void {
     const { rate } = this;
-    reply.header("ratelimit-policy", this.#header);
-    reply.header("ratelimit", `"${this.#name}";r=${rate.left(used)};t=${rate.secondsUntilWhole(used)}`);
+    reply?.header("ratelimit-policy", this.#header);
+    reply?.header("ratelimit", `"${this.#name}";r=${rate.left(used)};t=${rate.secondsUntilWhole(used)}`);
     if (!rate.isTooMuch(used)) return;
     throw new ParleyError("rate_limited", this.#refusal, { header: String(rate.secondsUntilFree(used)) });
   }
@@ -109,7 +109,7 @@ function keyOf({ tokenId, userId }: Caller): string {
 }
 
 /** Returns the client's IPv4 address, or its IPv6 network, because one client usually has a whole network. */
-function networkOf(request: FastifyRequest): string {
+export function networkOf(request: Requester): string {
   const address = ipaddr.parse(clientAddress(request));
   if (address.kind() === "ipv4") return address.toString();
   return address.toByteArray().slice(0, IPV6_NETWORK_BYTES).join(".");

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Core } from "../../core/node/core.ts";
 import { Seal } from "../../core/node/seal.ts";
 import { ParleyError } from "../../errors.ts";
+import type { Requester } from "./client-address.ts";
 
 // A session keeps a token in a browser as a cookie, encrypted with a key that only the page has and sends as a header.
 // A cookie alone is not safe: browsers attach it to requests that other sites cause, and send it to servers on all other
@@ -19,16 +20,11 @@ const MAX_COOKIES = 10;
 const MAX_AGE_SECONDS = 30 * 24 * 60 * 60;
 
 /** Returns the token of a request's session; undefined without a session, or if the key does not decrypt the cookie. */
-export function openSession(core: Core, request: FastifyRequest): string | undefined {
+export function openSession(core: Core, request: Requester): string | undefined {
   return openCookie(core, request, cookieName(core), CONTEXT);
 }
 
-function openCookie(
-  core: Core,
-  { headers }: FastifyRequest,
-  name: string,
-  context: string,
-): string | undefined {
+function openCookie(core: Core, { headers }: Requester, name: string, context: string): string | undefined {
   const key = headers[KEY_HEADER] as string | undefined;
   if (key === undefined || headers.cookie === undefined || !KEY.test(key)) return undefined;
   const seal = new Seal([key], core.random);

@@ -152,6 +152,7 @@ async function waitingListener(
   const hub = new EventHub();
   const listener: Listener = {
     userId: who.id,
+    transport: "sse",
     waitsAfter: () => at,
     send: (events, upTo) => {
       seen.sent.push(...events.map(({ type }) => type));

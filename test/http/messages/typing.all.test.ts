@@ -219,7 +219,7 @@ test("a client that does not read loses typing frames, and nothing else", async 
   const frame = Buffer.from(`event: typing\ndata: ${"x".repeat(20_000)}\n\n`);
   const FRAMES = 3000;
   for (let i = 0; i < FRAMES; i++) {
-    core.eventHub.sendTyping(core, bob.id, frame);
+    core.eventHub.sendTyping(core, bob.id, { sse: frame, json: frame });
     if (i % 3 === 0) await setImmediate();
   }
   const id = await say(server, ann, conversation, "hello");
@@ -232,7 +232,8 @@ test("a client that does not read loses typing frames, and nothing else", async 
   const typed = frames.filter((each) => each.startsWith("event: typing")).length;
   assert.ok(typed > 0 && typed < FRAMES / 2, `${typed} of ${FRAMES} came`);
   assert.equal(frames.length, typed + 3, "each of them is whole");
-  core.eventHub.sendTyping(core, bob.id, Buffer.from("event: typing\ndata: again\n\n"));
+  const again = Buffer.from("event: typing\ndata: again\n\n");
+  core.eventHub.sendTyping(core, bob.id, { sse: again, json: again });
   assert.ok(await eventually(async () => text.endsWith("data: again\n\n")), "it is shown again");
   socket.destroy();
   t.diagnostic(`${typed} of ${FRAMES} frames were on their way`);
@@ -241,11 +242,13 @@ test("a client that does not read loses typing frames, and nothing else", async 
 test("a stream whose token has ended gets no typing", async (t) => {
   const server = await startApp(t);
   const { core } = server.app;
+  const frame = { sse: Buffer.from("x"), json: Buffer.from("x") };
   for (const isValid of [true, false]) {
     const hub = new EventHub();
     const seen = { frames: 0, ended: 0 };
     await hub.add(core, {
       userId: "usr_x",
+      transport: "sse",
       waitsAfter: () => undefined,
       send() {},
       wake() {},
@@ -254,8 +257,8 @@ test("a stream whose token has ended gets no typing", async (t) => {
       end: () => seen.ended++,
     });
     for (let i = 0; i < 2; i++) {
-      hub.sendTyping(core, "usr_x", Buffer.from("x"));
-      hub.sendTyping(core, "usr_y", Buffer.from("x"));
+      hub.sendTyping(core, "usr_x", frame);
+      hub.sendTyping(core, "usr_y", frame);
       await setImmediate();
     }
     assert.equal(seen.frames, isValid ? 2 : 0);

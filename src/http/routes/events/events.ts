@@ -1,15 +1,14 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import { eventResource, typingEventResource } from "../../../core/events/event-fields.ts";
-import { eventTypes, shownTypes, showsTyping, TYPING } from "../../../core/events/event-types.ts";
-import { findStart, listEvents, newestEventId } from "../../../core/events/events.ts";
+import { eventTypes, TYPING } from "../../../core/events/event-types.ts";
+import { listEvents, newestEventId } from "../../../core/events/events.ts";
 import { optional } from "../../../core/resource/fields.ts";
 import { pageFields } from "../../../core/resource/page.ts";
 import { anyOf, described, text } from "../../../core/resource/schema.ts";
 import { ParleyError } from "../../../errors.ts";
-import { isId } from "../../../util/ids.ts";
 import { tokenOf } from "../../protocol/authentication.ts";
 import { mediaType } from "../../protocol/bodies.ts";
-import { EventStream } from "../../protocol/event-stream.ts";
+import { EventStream, SentEvents, toSubscription } from "../../protocol/event-stream.ts";
 import { type Call, type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
 import { sendHead } from "../../protocol/send-file.ts";
@@ -74,37 +73,26 @@ function refuseTyping(types: readonly string[] | undefined): void {
 
 async function startStream(
   { core, caller, request, reply }: Pick<Call<never, never>, "core" | "caller" | "request" | "reply">,
-  wanted: readonly string[] | undefined,
+  types: readonly string[] | undefined,
 ): Promise<FastifyReply> {
-  const types = shownTypes(caller.scopes, wanted);
-  const lastId = lastEventId(request) ?? (await newestEventId(core, caller));
-  const after = await findStart(core, caller, lastId);
+  const sent = request.headers["last-event-id"] as string | undefined;
+  const subscription = await toSubscription(core, caller, tokenOf(core, request)!, {
+    types,
+    lastId: sent || undefined,
+    param: "Last-Event-ID",
+  });
   reply.header("content-type", STREAM);
-  reply.header("last-event-id", lastId);
+  reply.header("last-event-id", subscription.lastId);
   // Without this header nginx buffers the stream.
   reply.header("x-accel-buffering", "no");
   if (request.method === "HEAD") return reply.send();
-  const stream = new EventStream(core, reply.raw, {
-    caller,
-    token: tokenOf(core, request)!,
-    types,
-    showsTyping: showsTyping(caller.scopes, wanted),
-    after,
-  });
+  const stream = new EventStream(core, new SentEvents(reply.raw), subscription);
   await stream.open();
   // Not chunked: each write would take three buffers. The end of the connection ends the stream (RFC 9112, section 6.3).
   reply.header("connection", "close");
   reply.raw.removeHeader("transfer-encoding");
   sendHead(reply);
+  reply.raw.write(": listening\n\n");
   stream.start();
   return reply;
-}
-
-function lastEventId(request: FastifyRequest): string | undefined {
-  const id = request.headers["last-event-id"] as string | undefined;
-  if (id === undefined || id === "") return undefined;
-  if (isId("evt", id)) return id;
-  throw new ParleyError("invalid_parameter", "Last-Event-ID must be the id of one of your events (evt_…).", {
-    param: "Last-Event-ID",
-  });
 }

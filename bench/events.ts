@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./bare.ts";
 import { median, percentile } from "./load.ts";
-import { Arrivals, addPeople, type Headers, openStream, postTo } from "./people.ts";
+import { Arrivals, addPeople, type Headers, openStream, openWebSocket, postTo } from "./people.ts";
 import { JSON_TYPE, randomContact } from "./requests.ts";
-import { memory, startBare, startParley } from "./servers.ts";
+import { cpuTime, memory, startBare, startParley } from "./servers.ts";
 
 const MB = 1_000_000;
 const KB = 1000;
@@ -30,10 +30,16 @@ interface Listened {
   /** Bytes, before the listeners and after all rounds. */
   before: number;
   after: number;
+  /** Microseconds of CPU for each event that came to a listener, with the change that it is about. */
+  cpu: number;
 }
 
 export async function eventDelivery(folder: string): Promise<Record<string, number>> {
   const parley = await listenTo((servers) => placeOfParley(servers, join(folder, "events")));
+  const sockets = await listenTo(
+    (servers) => placeOfParley(servers, join(folder, "events-sockets")),
+    openWebSocket,
+  );
   const bare = await listenTo((servers) => placeOfBare(servers, join(folder, "events-bare")));
   const each = ({ before, after }: Listened) => (after - before) / (USERS * LISTENERS_OF_A_USER) / KB;
   return {
@@ -43,6 +49,11 @@ export async function eventDelivery(folder: string): Promise<Record<string, numb
     unlistened: parley.before / MB,
     listener: each(parley),
     listenerBare: each(bare),
+    listenerCpu: parley.cpu,
+    socketMedian: median(sockets.rounds.map((delays) => percentile(delays, 50))),
+    socket: median(sockets.rounds.map((delays) => percentile(delays, 99))),
+    socketMemory: each(sockets),
+    socketCpu: sockets.cpu,
   };
 }
 
@@ -77,7 +88,10 @@ async function placeOfBare(servers: AsyncDisposableStack, folder: string): Promi
 }
 
 /** A thousand streams, and changes at a fixed rate, first without streams: from the arrival of the 201 to that of the event. */
-async function listenTo(start: (servers: AsyncDisposableStack) => Promise<Place>): Promise<Listened> {
+async function listenTo(
+  start: (servers: AsyncDisposableStack) => Promise<Place>,
+  open: typeof openWebSocket = openStream,
+): Promise<Listened> {
   await using servers = new AsyncDisposableStack();
   const place = await start(servers);
   const arrivals = new Arrivals();
@@ -85,16 +99,22 @@ async function listenTo(start: (servers: AsyncDisposableStack) => Promise<Place>
   const before = memory(place.pid).now;
   for (const { headers, types } of place.users) {
     const opening = Array.from({ length: LISTENERS_OF_A_USER }, () =>
-      openStream(place.port, headers, types, arrivals),
+      open(place.port, headers, types, arrivals),
     );
     for (const socket of await Promise.all(opening)) servers.defer(() => void socket.destroy());
   }
   const rounds: number[][] = [];
+  let cpu = 0;
+  let delivered = 0;
   for (let round = -1; round < ROUNDS; round++) {
+    const begun = cpuTime(place.pid);
     const delays = await changeAndListen(place, arrivals, LISTENERS_OF_A_USER);
-    if (round >= 0) rounds.push(delays.sort((a, b) => a - b));
+    if (round < 0) continue;
+    cpu += cpuTime(place.pid) - begun;
+    delivered += delays.length;
+    rounds.push(delays.sort((a, b) => a - b));
   }
-  return { rounds, before, after: memory(place.pid).now };
+  return { rounds, before, after: memory(place.pid).now, cpu: cpu / delivered };
 }
 
 /** Milliseconds; an event that came before its 201 took none. */

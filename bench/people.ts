@@ -1,6 +1,7 @@
 // Users of a server that is measured, and their streams of events.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { WebSocket } from "ws";
 import { JSON_TYPE } from "./requests.ts";
 import { PARLEY, parley } from "./servers.ts";
 
@@ -85,6 +86,12 @@ export class Arrivals {
   }
 }
 
+/** Notes what an event is about. */
+function note(event: string, arrivals: Pick<Arrivals, "add">): void {
+  const id = /"payload":\{"(?:conversation_)?id":"(\w+)"/.exec(event)?.[1];
+  if (id !== undefined) arrivals.add(id);
+}
+
 /** Opens a stream of the events of this type. */
 export async function openStream(
   port: number,
@@ -102,10 +109,23 @@ export async function openStream(
   socket.on("data", (text: string) => {
     const frames = (rest + text).split("\n\n");
     rest = frames.pop()!;
-    for (const frame of frames) {
-      const id = /"payload":\{"(?:conversation_)?id":"(\w+)"/.exec(frame)?.[1];
-      if (id !== undefined) arrivals.add(id);
-    }
+    for (const frame of frames) note(frame, arrivals);
   });
   return socket;
+}
+
+/** Opens a WebSocket of the events of this type. */
+export async function openWebSocket(
+  port: number,
+  { authorization }: Headers,
+  type: string,
+  arrivals: Pick<Arrivals, "add">,
+): Promise<{ destroy(): void }> {
+  const ws = new WebSocket(`ws://127.0.0.1:${port}/v1/events`, "parley.1", { perMessageDeflate: false });
+  await once(ws, "open");
+  ws.send(JSON.stringify({ token: authorization!.slice("Bearer ".length), types: [type] }));
+  const [ready] = (await once(ws, "message")) as [Buffer];
+  if (!ready.includes('"ready"')) throw new Error(String(ready));
+  ws.on("message", (data) => note(String(data), arrivals));
+  return { destroy: () => ws.terminate() };
 }

@@ -54,6 +54,11 @@ export const catalogue = {
     explanation:
       "Links to files are signed and expire. Retrieve the attachment again for a new `file_url`, or send the access token of a member.",
   },
+  origin_not_allowed: {
+    title: "Origin not allowed",
+    explanation:
+      "Pages of this origin can't open a WebSocket, or can't use a session or `act_as` in one. The operator lists the origins of pages in PARLEY_CORS_ORIGINS; sessions and `act_as` work only in pages of the server itself.",
+  },
   not_uploader: {
     title: "Not the uploader",
     explanation: "Only the user who uploaded an attachment can rename or delete it.",

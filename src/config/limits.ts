@@ -61,6 +61,12 @@ export interface Limits {
   maxArchiveFiles: number;
   /** How often an event stream sends a heartbeat. */
   eventHeartbeatMs: number;
+  /** How long a WebSocket may be open without its first frame. */
+  socketFirstFrameMs: number;
+  /** A frame of a WebSocket's client, in all its fragments. */
+  maxSocketFrameBytes: number;
+  /** WebSockets without a valid token that one address may have open. */
+  pendingSocketsPerAddress: number;
   /** How long the client may stop reading an event stream before it is closed. */
   eventStallMs: number;
   /** How long a shutdown waits for running work. */
@@ -105,6 +111,9 @@ export const LIMITS = {
   maxArchiveFiles: 1000,
   eventHeartbeatMs: 15_000,
   eventStallMs: 30_000,
+  socketFirstFrameMs: 10_000,
+  maxSocketFrameBytes: 16 * 1024,
+  pendingSocketsPerAddress: 1000,
   maxPushSubscriptions: 20,
   webhookTimeoutMs: 15_000,
   shutdownTimeoutMs: 8_000,

@@ -19,6 +19,7 @@ import { mediaType } from "./protocol/bodies.ts";
 import { awaitsContinue, discardRest, holdContinue } from "./protocol/body-reader.ts";
 import type { HttpContext } from "./protocol/context.ts";
 import { allowOrigins } from "./protocol/cors.ts";
+import { EventSockets, isUpgraded, mayUpgrade, routeUpgrades } from "./protocol/event-sockets.ts";
 import { HTML_HEADERS, HTML_TYPE, htmlPage } from "./protocol/html.ts";
 import { Metrics } from "./protocol/metrics.ts";
 import { nearestPath } from "./protocol/nearest-path.ts";
@@ -39,6 +40,8 @@ interface RouteConfig {
   scope?: Scope | undefined;
   orAdmin?: boolean | undefined;
   public?: boolean;
+  /** Whether a request that is to become a WebSocket needs no token. */
+  upgrades?: true | undefined;
   /** The route's path, set by the framework; undefined if the request has no route. */
   url?: string;
 }
@@ -96,6 +99,7 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
       connectionsCheckingInterval: Math.min(1000, limits.headersTimeoutMs),
       maxHeaderSize: limits.maxHeaderBytes,
       requireHostHeader: false, // its own answer has no body
+      shouldUpgradeCallback: mayUpgrade,
     },
     clientErrorHandler: (error, socket) => answerClientError(error, socket, context),
     frameworkErrors: (_error, request, reply) => void handleFrameworkError(context, answered, request, reply),
@@ -104,6 +108,7 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   handleInOrder(app.server, limits.maxWaitingRequests);
   holdContinue(app.server);
   answerOddRequests(app.server, context);
+  routeUpgrades(app.server, context);
   setErrorAnswers(app, context);
   // Add this hook first, because the next one answers preflights.
   app.decorateRequest("routeConfig", null as never);
@@ -127,7 +132,9 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   for (const method of http.METHODS) {
     if (method !== "CONNECT") app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
-  for (const each of allOperations) addOperation(app, context, each);
+  const sockets = new EventSockets(context, config.corsOrigins);
+  app.addHook("preClose", async () => sockets.close());
+  for (const each of allOperations) addOperation(app, { ...context, sockets }, each);
   uploadDiscovery(app, limits);
   docsRoutes(app);
   errorPages(app);
@@ -172,7 +179,8 @@ function addHooks(app: FastifyInstance, context: HttpContext): void {
   app.addHook("onRequest", (request, reply, done) => {
     refuseAmbiguousHead(request);
     const { routeConfig } = request;
-    if (routeConfig.public || (!isFound(routeConfig) && !isApiPath(request))) return done();
+    if (routeConfig.public || (routeConfig.upgrades && isUpgraded(request.raw))) return done();
+    if (!isFound(routeConfig) && !isApiPath(request)) return done();
     // Neither proxies nor shared browsers may cache answers to a token (ASVS 14.3.2).
     reply.header("cache-control", "no-store");
     const caller = authenticate(context, request, reply);

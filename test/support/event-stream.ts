@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TestApp, TestUser } from "./app.ts";
+import { startSocket } from "./event-socket.ts";
 import { beginRequest } from "./raw-socket.ts";
 
 export interface TestEvent {
@@ -27,12 +28,62 @@ export interface Stream {
 
 const WAIT_MS = 60_000;
 
-/** Opens a stream as a user, after an event if one is given. */
+interface Wanted {
+  /** Opens the stream after this event. */
+  after?: string;
+  query?: string;
+}
+
+/** Listens as a user, by server-sent events and by a WebSocket at the same time: both must show the same. */
 export async function listen(
   t: TestContext,
   server: Pick<TestApp, "url">,
   user: Pick<TestUser, "headers">,
-  { after, query = "" }: { after?: string; query?: string } = {},
+  wanted: Wanted = {},
+): Promise<Stream> {
+  const { after, query = "" } = wanted;
+  // The WebSocket starts first, or it would miss an event between both.
+  const last = after ?? (await lastEventId(server, user));
+  const types = new URLSearchParams(query).get("types") ?? undefined;
+  const twin = await startSocket(t, server, user, { after: last, types });
+  const stream = await listenAlone(t, server, user, { ...wanted, after: last });
+  const twins = () => twin.frames.filter(({ type }) => type !== "ready") as unknown as TestEvent[];
+  return {
+    ...stream,
+    ended: Promise.all([stream.ended, twin.closed]).then(() => {}),
+    close() {
+      stream.close();
+      twin.ws.terminate();
+    },
+    async wait(count) {
+      const events = await stream.wait(count);
+      // Typing is sent at once, between other events. Payloads are as they were when each was sent.
+      const ids = (all: TestEvent[]) =>
+        all.flatMap(({ id, type }) => (id === undefined ? [] : `${id} ${type}`));
+      const due = ids(events);
+      for (const deadline = performance.now() + WAIT_MS; performance.now() < deadline; await sleep(5))
+        if (twins().length >= count && ids(twins()).length >= due.length) break;
+      assert.deepEqual(ids(twins()).slice(0, due.length), due);
+      return events;
+    },
+  };
+}
+
+async function lastEventId({ url }: Pick<TestApp, "url">, { headers }: Pick<TestUser, "headers">) {
+  const answer = await fetch(`${url}/v1/events`, {
+    method: "HEAD",
+    headers: { ...headers, accept: "text/event-stream" },
+  });
+  assert.equal(answer.status, 200);
+  return answer.headers.get("last-event-id")!;
+}
+
+/** Listens by server-sent events only. */
+export async function listenAlone(
+  t: TestContext,
+  server: Pick<TestApp, "url">,
+  user: Pick<TestUser, "headers">,
+  { after, query = "" }: Wanted = {},
 ): Promise<Stream> {
   const controller = new AbortController();
   t.after(() => controller.abort());

@@ -52,7 +52,7 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "invalid tokens have no rate limit",
-    find: "if (rate.isTooMuch(used)) this.#failures.enforce(reply, used);",
+    find: "if (rate.isTooMuch(used)) this.#failures.enforce(used, reply);",
     replace: "",
     tests: ["http/rate-limits"],
   },

@@ -21,6 +21,7 @@ import { requests } from "./requests.ts";
 import { search } from "./search.ts";
 import { signIn } from "./sign-in.ts";
 import { snapshot } from "./snapshot.ts";
+import { sockets } from "./sockets.ts";
 import { typing } from "./typing.ts";
 import { upgrades } from "./upgrades.ts";
 import { uploads } from "./uploads.ts";
@@ -49,6 +50,7 @@ export const mutants: readonly Mutant[] = [
   ...search,
   ...signIn,
   ...snapshot,
+  ...sockets,
   ...typing,
   ...upgrades,
   ...uploads,

@@ -100,11 +100,12 @@ function schemasOf(operations: readonly Operation[]): object {
 }
 
 function describe(tag: string, operation: Operation, example: Examples[string]): object {
-  const { name, summary, query, access } = operation;
+  const { name, summary, description, query, access } = operation;
   return {
     operationId: name,
     tags: [tag],
     summary,
+    ...(description !== undefined && { description }),
     ...scopesOf(operation),
     ...(access === "open" && { security: [] }),
     ...(access === "link" && { security: operation.scope ? [{}, { token: [] }] : [] }),

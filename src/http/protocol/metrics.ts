@@ -13,6 +13,12 @@ import { RequestStats } from "./request-stats.ts";
 export class Metrics {
   readonly requests = new RequestStats();
   readonly #registry = new Registry();
+  readonly socketFrames = new Counter({
+    name: "parley_websocket_frames_total",
+    help: "Frames of the clients of WebSockets.",
+    labelNames: ["type"],
+    registers: [this.#registry],
+  });
   readonly #core: Core;
   readonly #folder: string | null;
 

@@ -21,11 +21,17 @@ import { bodyFields, listsOf, NO_FIELDS, parseForm } from "./bodies.ts";
 import { hasBody } from "./body-reader.ts";
 import { sendVersioned } from "./conditions.ts";
 import type { HttpContext } from "./context.ts";
+import type { EventSockets } from "./event-sockets.ts";
 import type { HeaderName } from "./headers.ts";
 
+/** Has everything that operations need. */
+interface OperationContext extends HttpContext {
+  sockets: EventSockets;
+}
+
 /** The request as an operation gets it. */
-export interface Call<Q extends Shape, B extends Shape> extends HttpContext {
-  /** Missing if the operation needs no token. */
+export interface Call<Q extends Shape, B extends Shape> extends OperationContext {
+  /** Missing if the operation needs no token, or the request is to become a WebSocket. */
   caller: Caller;
   /** The id in the path; empty if the path has none. */
   id: string;
@@ -67,6 +73,10 @@ interface Declaration<Q extends Shape, B extends Shape> {
   /** The answer shows what other users have written, so a request with fields needs `readScope`, too. */
   showsOthers?: true;
   summary: string;
+  /** More about the operation, in Markdown. */
+  description?: string;
+  /** A request may become a WebSocket, whose first frame has the token. */
+  upgrades?: true;
   /** The fields of the query. By default none are accepted. */
   query?: Q;
   /**
@@ -114,8 +124,8 @@ export function operation<Q extends Shape, B extends Shape>(declared: Declaratio
   return { query: {}, body: {}, errors: [], ...declared } as unknown as Operation;
 }
 
-export function addOperation(app: FastifyInstance, context: HttpContext, described: Operation): void {
-  const { core, limits, log, metrics, rates } = context;
+export function addOperation(app: FastifyInstance, context: OperationContext, described: Operation): void {
+  const { core, limits, rates } = context;
   const isRead = described.method === "GET";
   const mayHaveKey = takesKey(described);
   const { id: idRule, innerId: innerRule, pathField, query, answer, access, orAdmin } = described;
@@ -130,7 +140,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
     method: access === "link" ? ["GET", "HEAD"] : described.method,
     exposeHeadRoute: access !== "link",
     url: described.path,
-    config: { scope: described.scope, orAdmin, public: access !== undefined },
+    config: { scope: described.scope, orAdmin, public: access !== undefined, upgrades: described.upgrades },
     ...(!isRead && !described.storesNothing && { onSend: countWrite }),
     handler: isRead || typeof body === "string" ? run : readAndRun,
   });
@@ -161,11 +171,7 @@ export function addOperation(app: FastifyInstance, context: HttpContext, describ
       );
     }
     const call: Call<Shape, Shape> = {
-      core,
-      limits,
-      log,
-      metrics,
-      rates,
+      ...context,
       caller: request.caller,
       id: "",
       innerId: "",

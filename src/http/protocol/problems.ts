@@ -13,6 +13,7 @@ const statuses: Record<ErrorCode, number> = {
   invalid_token: 401,
   insufficient_scope: 403,
   invalid_signature: 403,
+  origin_not_allowed: 403,
   not_uploader: 403,
   not_sender: 403,
   not_owner: 403,

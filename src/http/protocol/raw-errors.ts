@@ -19,7 +19,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, 
 const refused = new WeakSet<Duplex>();
 
 /** Answers after all complete requests that came earlier, because clients expect answers in the order of requests. */
-function answerInOrder(context: HttpContext, socket: Duplex, error: ParleyError): void {
+export function answerInOrder(context: HttpContext, socket: Duplex, error: ParleyError): void {
   if (refused.has(socket)) return;
   refused.add(socket);
   const whenFree = () => {
@@ -75,6 +75,11 @@ function answer(context: HttpContext, socket: Duplex, error: ParleyError): void 
   const text = `HTTP/1.1 ${problem.status} ${http.STATUS_CODES[problem.status]}\r\n${lines.join("")}\r\n${problem.body}`;
   socket.end(text);
   // Ignore further bytes: after a timeout the parser would continue with the refused request.
+  dropInput(socket);
+}
+
+/** Drops further bytes of a connection that the server has ended, and soon destroys it. */
+export function dropInput(socket: Duplex): void {
   socket.removeAllListeners("data").on("data", () => {});
   // Wait: closing a connection with unread bytes resets it, and the client may lose the answer (RFC 9112, section 9.6).
   setTimeout(() => socket.destroy(), DESTROY_AFTER_MS).unref();

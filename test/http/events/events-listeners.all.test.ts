@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { queryObjects } from "node:v8";
 import { createToken } from "../../../src/core/people/tokens.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig } from "../../support/app.ts";
-import { allEvents, listen, openStream } from "../../support/event-stream.ts";
+import { startSocket } from "../../support/event-socket.ts";
+import { allEvents, listen, listenAlone, openStream } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { add, code, give, person, send } from "../../support/people.ts";
 import { contact } from "../../support/rows.ts";
@@ -48,7 +49,7 @@ test("a stream that nobody reads is closed, and resumes without a gap", async (t
     .flatMap((frame) => /^id: (\S+)$/m.exec(frame)?.[1] ?? []);
   assert.ok(ids.length > 0 && ids.length < EVENTS, `${ids.length} events were on their way`);
   await eventually(others);
-  const resumed = await listen(t, server, ann, { after: ids.at(-1)! });
+  const resumed = await listenAlone(t, server, ann, { after: ids.at(-1)! });
   const rest = await resumed.wait(EVENTS - ids.length);
   const all = (await allEvents(server, ann)).map(({ id }) => id);
   assert.deepEqual([...ids, ...rest.map(({ id }) => id)], all);
@@ -58,10 +59,10 @@ test("a stream that nobody reads is closed, and resumes without a gap", async (t
 test("one more stream than the limit per user is 429, until another ends", async (t) => {
   const server = await startApp(t, { eventListenersPerUser: 2 });
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
-  const [first, second] = [await listen(t, server, ann), await listen(t, server, ann)];
+  const [first, second] = [await listenAlone(t, server, ann), await listenAlone(t, server, ann)];
   for (let i = 0; i < 3; i++) assert.equal(await code(ask(server, ann), 429), "too_many_streams");
   assert.equal((await ask(server, ann)).headers.get("connection"), "keep-alive");
-  await listen(t, server, bob);
+  await listenAlone(t, server, bob);
   first.close();
   const isLetIn = async () => {
     const answer = await ask(server, ann);
@@ -111,13 +112,38 @@ test("a stream sends heartbeats while only events of other types happen", async 
   assert.ok(isAlive(), text);
 });
 
+const held = () => ({
+  timers: process.getActiveResourcesInfo().filter((name) => name === "Timeout").length,
+  promises: queryObjects(Promise, { format: "count" }),
+});
+
+/** Reports whether fewer are held for each of 20 streams than one. */
+function isLike(before: ReturnType<typeof held>, { timers, promises }: ReturnType<typeof held>): boolean {
+  return timers < before.timers + 10 && promises < before.promises + 10;
+}
+
+test("a waiting WebSocket holds no timers or promises", async (t) => {
+  const server = await startApp(t, { eventListenersPerUser: 100 });
+  const ann = await person(server, "ann");
+  // The client is in this process, and holds some itself: as many as there are WebSockets.
+  const alone = await startSocket(t, server, ann);
+  await add(server, ann, "first");
+  await alone.find("contact.created");
+  const before = held();
+  const sockets = await Promise.all(Array.from({ length: 50 }, () => startSocket(t, server, ann)));
+  await add(server, ann, "second");
+  for (const { find } of sockets) await find("contact.created");
+  const growth = () => {
+    const { timers, promises } = held();
+    return [timers - before.timers, promises - before.promises];
+  };
+  const isBounded = async () => growth()[0]! < 25 && growth()[1]! < 25 + sockets.length;
+  assert.ok(await eventually(isBounded), JSON.stringify([before, held()]));
+});
+
 test("a waiting stream holds no timers or promises", async (t) => {
   const server = await startApp(t);
   const ann = await person(server, "ann");
-  const held = () => ({
-    timers: process.getActiveResourcesInfo().filter((name) => name === "Timeout").length,
-    promises: queryObjects(Promise, { format: "count" }),
-  });
   // The first stream starts the timers that all streams share.
   await once((await openStream(server, ann)).resume(), "data");
   const before = held();
@@ -125,11 +151,7 @@ test("a waiting stream holds no timers or promises", async (t) => {
   for (const stream of streams) await once(stream.resume(), "data");
   await add(server, ann, "friend");
   for (const stream of streams) await once(stream, "data");
-  const isAsBefore = async () => {
-    const { timers, promises } = held();
-    return timers < before.timers + 10 && promises < before.promises + 10;
-  };
-  assert.ok(await eventually(isAsBefore), JSON.stringify([before, held()]));
+  assert.ok(await eventually(async () => isLike(before, held())), JSON.stringify([before, held()]));
 });
 
 test("HEAD of a stream has its headers and opens none", async (t) => {
@@ -142,7 +164,7 @@ test("HEAD of a stream has its headers and opens none", async (t) => {
     assert.equal(answer.headers.get("cache-control"), "no-store");
     assert.equal(await answer.text(), "");
   }
-  await listen(t, server, ann);
+  await listenAlone(t, server, ann);
 });
 
 test("a stream with types skips many events of other types", async (t) => {

@@ -8,6 +8,7 @@ import { anyOf, described, text } from "../../../core/resource/schema.ts";
 import { ParleyError } from "../../../errors.ts";
 import { tokenOf } from "../../protocol/authentication.ts";
 import { mediaType } from "../../protocol/bodies.ts";
+import { isUpgraded } from "../../protocol/event-sockets.ts";
 import { EventStream, SentEvents, toSubscription } from "../../protocol/event-stream.ts";
 import { type Call, type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
@@ -27,6 +28,9 @@ export const eventOperation: Operation = operation({
   path: "/v1/events",
   scope: "events:read",
   summary: "Read events in pages, or as a stream with `Accept: text/event-stream`",
+  description:
+    "With `Upgrade: websocket` and the subprotocol `parley.1` the connection becomes a WebSocket. The token is then in the first frame, not in a header.",
+  upgrades: true,
   query: { ...pageFields("evt"), types: optional(eventTypes) },
   answer: {
     status: 200,
@@ -40,9 +44,10 @@ export const eventOperation: Operation = operation({
       "The stream continues after this event. Without it, it begins with the next event.",
     ),
   },
-  errors: ["events_erased", "too_many_streams"],
+  errors: ["events_erased", "too_many_streams", "origin_not_allowed"],
   async handle(call) {
     const { core, caller, query, request, reply } = call;
+    if (isUpgraded(request.raw)) return openSocket(call as never, query);
     reply.header("vary", "accept");
     if (mediaType(request.headers.accept?.split(",", 1)[0]) !== STREAM) {
       refuseTyping(query.types);
@@ -61,6 +66,19 @@ export const eventOperation: Operation = operation({
     );
   },
 });
+
+function openSocket(
+  { sockets, request, reply }: Pick<Call<never, never>, "sockets" | "request" | "reply">,
+  query: object,
+): Promise<FastifyReply> {
+  const [given] = Object.keys(query);
+  if (given === undefined) return sockets.accept(request, reply);
+  throw new ParleyError(
+    "unknown_parameter",
+    `${given} works with pages and server-sent events only. A WebSocket has its fields in its first frame.`,
+    { param: given },
+  );
+}
 
 function refuseTyping(types: readonly string[] | undefined): void {
   if (!types?.includes(TYPING)) return;

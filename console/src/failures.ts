@@ -73,7 +73,7 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   ...{ method_not_allowed: OUTDATED, unknown_parameter: OUTDATED, repeated_parameter: OUTDATED },
   ...{ upload_completed: OUTDATED, unsupported_upload_protocol: OUTDATED },
   ...{ unsupported_media_type: OUTDATED, headers_too_large: OUTDATED, idempotency_key_reused: OUTDATED },
-  ...{ client_id_conflict: OUTDATED },
+  ...{ client_id_conflict: OUTDATED, origin_not_allowed: OUTDATED },
   connection_failed: "The server cannot be reached. Check your network.",
   timeout: "The server takes too long to answer. Try again.",
   unexpected_answer:

@@ -128,6 +128,8 @@ export interface components {
       mentions: (string)[];
       /** The message that this one replies to. It may be deleted. */
       reply_to_id: string | null;
+      /** The id that the sender's client gave it, if any. Other senders may use the same. */
+      client_id: string | null;
       /** Those that you see, in the order in which their emoji came. */
       reactions: ({
         emoji: string;
@@ -290,6 +292,8 @@ export interface components {
     /** A change of something that the recipient can see. */
     Event: {
       id: string;
+      /** One more than in your previous event. Without `types` and with all scopes, a larger step means that events are missing. */
+      sequence: number;
       type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "user.updated" | "webhook.disabled";
       /** Unix seconds, UTC. */
       timestamp: number;
@@ -307,6 +311,47 @@ export interface components {
       /** Whether more items follow. */
       has_more: boolean;
       data: (components["schemas"]["Event"])[];
+    };
+    Snapshot: {
+      me: components["schemas"]["Me"];
+      /** Your inbox, most recent activity first. */
+      conversations: ({
+        id: string;
+        kind: "contact" | "group" | "self";
+        contact_id: string | null;
+        group_id: string | null;
+        /** The name of the contact or group; null for notes to self. */
+        name: string | null;
+        avatar_url: string | null;
+        /** The last message that you see; null if there is none. */
+        last_message: components["schemas"]["Message"] | null;
+        /** 0 to 100; 100 means 100 or more. */
+        unread_count: number;
+        /** The message up to which you have read. */
+        last_read_id: string | null;
+        /** The message up to which the contact has read, as far as you may know. */
+        contact_read_id: string | null;
+        is_pinned: boolean;
+        is_archived: boolean;
+        /** Unix seconds, UTC; null if it is not muted. */
+        muted_until: number | null;
+        /** The place in your inbox, for cursors; null until a message reaches you. */
+        position: string | null;
+        /** When you joined it. */
+        created_at: number;
+        /** Whether the contact has ever joined it; null if it is not direct. */
+        contact_joined: boolean | null;
+        /** The newest that you see, newest first. */
+        messages: (components["schemas"]["Message"])[];
+        /** The contact of a direct conversation; null for others, and without the scope `contacts:read`. */
+        contact: components["schemas"]["Contact"] | null;
+        /** All members of a group, for admins also those who are invited; null for others, and without the scope `groups:read`. */
+        members: (components["schemas"]["Member"])[] | null;
+      })[];
+      /** Whether your inbox has more conversations after these. */
+      has_more: boolean;
+      /** The cursor of the events that change this state; null without the scope `events:read`. */
+      last_event_id: string | null;
     };
     Webhook: {
       id: string;
@@ -618,7 +663,7 @@ export interface components {
       /** What is wrong and what to do. */
       detail: string;
       /** From a closed list; for programs to check. */
-      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "origin_not_allowed" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "avatar_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "upload_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "identity_taken" | "upload_offset_mismatch" | "upload_completed" | "upload_length_mismatch" | "checksum_mismatch" | "unsupported_upload_protocol" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "preview_not_found" | "file_type_refused" | "metadata_not_removable" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
+      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "origin_not_allowed" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "avatar_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "upload_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "identity_taken" | "upload_offset_mismatch" | "upload_completed" | "upload_length_mismatch" | "checksum_mismatch" | "unsupported_upload_protocol" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "client_id_conflict" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "preview_not_found" | "file_type_refused" | "metadata_not_removable" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
       /** The field at fault, if there is one. */
       param?: string;
       /** The bytes that the server has (`upload_offset_mismatch`). */
@@ -752,6 +797,8 @@ export interface operations {
       mentions?: (string)[] | null | undefined;
       /** An id (msg_…). */
       reply_to_id?: string | null | undefined;
+      /** A string of 1 to 64 visible ASCII characters, without spaces, such as a UUID. */
+      client_id?: string | null | undefined;
       /** True or false, in JSON without quotes. */
       strip_metadata?: boolean | null | undefined;
     };
@@ -952,6 +999,16 @@ export interface operations {
       ending_before?: string | undefined;
       /** One or more of attachment.created, attachment.deleted, attachment.updated, contact.created, contact.deleted, contact.updated, conversation.updated, group.created, group.deleted, group.updated, member.created, member.deleted, member.updated, message.created, message.deleted, message.mentioned, message.updated, reaction.created, reaction.deleted, user.updated, webhook.disabled, typing, separated by commas; typing in streams only. */
       types?: string | undefined;
+    };
+  };
+  retrieveSnapshot: {
+    query: {
+      /** How many conversations to return. A very large snapshot has fewer; `has_more` is then true. */
+      conversations?: number | undefined;
+      /** How many messages to return of each conversation. Fewer are all that you see of it. */
+      messages?: number | undefined;
+      /** Adds these members to each file, as reads of attachments do. */
+      include?: string | undefined;
     };
   };
   listWebhooks: {

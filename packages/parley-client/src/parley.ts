@@ -62,9 +62,11 @@ export class Parley {
 
   /**
    * Returns a client for the same server that sends all requests as another user: an id, or `username:` and a username. The token
-   * needs the scope `act_as`.
+   * needs the scope `act_as`. Throws a TypeError without a user: the requests would be those of the token's owner.
    */
   as(user: string): Parley {
+    if (typeof user !== "string" || user === "" || !user.isWellFormed())
+      throw new TypeError("user must be an id (usr_…), or `username:` and a username.");
     return new Parley({ ...this.#options, actAs: user });
   }
 

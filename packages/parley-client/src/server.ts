@@ -6,6 +6,9 @@ export interface TokenClaims {
   name?: string | undefined;
   /** The URL of the picture. */
   picture?: string | undefined;
+  /** The username of a new user, if it is not `sub`. */
+  preferred_username?: string | undefined;
+  phone_number?: string | undefined;
   /** What the token may do: all scopes except `admin` and `act_as` by default. */
   scopes?: readonly string[] | undefined;
   /** Seconds, 3600 by default; at most 30 days. */
@@ -17,15 +20,29 @@ export interface TokenClaims {
 }
 
 const DEFAULT_LIFE_SECONDS = 3600;
+const MAX_LIFE_SECONDS = 30 * 24 * 3600;
+const MIN_SECRET_BYTES = 32;
+const MAX_SUBJECT_LENGTH = 255;
 
 /**
  * Creates a token of HS256 with a secret of `PARLEY_JWT_SECRET`. For back ends only: anyone who has the secret can sign in as any user.
+ * Throws a TypeError for what the server would refuse.
  */
 export async function createToken(secret: string, claims: TokenClaims): Promise<string> {
-  const { sub, name, picture, scopes, expiresIn = DEFAULT_LIFE_SECONDS, issuer: iss, audience: aud } = claims;
-  const iat = Math.floor(Date.now() / 1000);
-  const payload = { iss, aud, sub, iat, exp: iat + expiresIn, scope: scopes?.join(" "), name, picture };
+  const { sub, scopes, expiresIn = DEFAULT_LIFE_SECONDS, issuer: iss, audience: aud, ...profile } = claims;
   const encoder = new TextEncoder();
+  if (typeof secret !== "string" || secret.includes(",") || encoder.encode(secret).length < MIN_SECRET_BYTES)
+    throw new TypeError("secret must be one secret of PARLEY_JWT_SECRET, at least 32 bytes without commas.");
+  if (typeof sub !== "string" || sub === "" || sub.length > MAX_SUBJECT_LENGTH)
+    throw new TypeError("sub must be a string of 1 to 255 characters.");
+  if (!Number.isInteger(expiresIn) || expiresIn <= 0 || expiresIn > MAX_LIFE_SECONDS)
+    throw new TypeError("expiresIn must be a number of seconds up to 30 days, without a fraction.");
+  const iat = Math.floor(Date.now() / 1000);
+  const { name, picture, preferred_username, phone_number } = profile;
+  const payload = {
+    ...{ iss, aud, sub, iat, exp: iat + expiresIn, scope: scopes?.join(" ") },
+    ...{ name, picture, preferred_username, phone_number },
+  };
   const toPart = (value: object) => toBase64Url(encoder.encode(JSON.stringify(value)));
   const text = `${toPart({ alg: "HS256", typ: "JWT" })}.${toPart(payload)}`;
   const algorithm = { name: "HMAC", hash: "SHA-256" };

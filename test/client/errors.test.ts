@@ -194,3 +194,9 @@ test("the caller's own fetch and token function are used for each request", asyn
   const fields = { username: "ada", phone_number: "555-0100" };
   await assert.rejects(parley.contacts.create(fields, { idempotencyKey: "a\nb" }), TypeError);
 });
+
+test("`as` refuses what names no user", () => {
+  const parley = new Parley({ url: "http://127.0.0.1:1", token: "x" });
+  for (const user of [undefined, null, "", 7, "\ud800"])
+    assert.throws(() => parley.as(user as string), TypeError, String(user));
+});

@@ -397,9 +397,3 @@ onEngines("lists continue over pages in both directions", async (t, config) => {
     [1, 0],
   );
 });
-
-test("`as` refuses what names no user", () => {
-  const parley = new Parley({ url: "http://127.0.0.1:1", token: "x" });
-  for (const user of [undefined, null, "", 7, "\ud800"])
-    assert.throws(() => parley.as(user as string), TypeError, String(user));
-});

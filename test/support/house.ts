@@ -41,6 +41,7 @@ const MAY_IMPORT: Record<string, string> = {
   errors: "",
   util: "errors",
   "packages/parley-client": "",
+  "packages/parley-sync": "",
   console: "packages/parley-client",
 };
 const PACKAGE_ROOMS: [RegExp, string][] = [
@@ -52,6 +53,7 @@ const PACKAGE_ROOMS: [RegExp, string][] = [
 ];
 const SRC = /^src\//;
 const CLIENT = /^packages\/parley-client\//;
+const SYNC = /^packages\/parley-sync\//;
 const SHIPPED = /^(src|packages|console)\//;
 const SRC_BUT_MAIN = /^src\/(?!main\.ts$)/;
 const SRC_BUT_CLOCKS = /^src\/(?!main\.ts$|app\.ts$|cli\/|util\/clock\.ts$)/;
@@ -197,6 +199,20 @@ export const clientAlone = rule(CLIENT, function* ({ path, imports }) {
     if (to === NODE_FILES && how !== "dynamic") yield [at, `loads ${to} everywhere; use \`await import\``];
     if (CLIENT.test(to) || (path === NODE_FILES && to.startsWith("node:"))) continue;
     yield [at, `imports ${to}; the client is published alone, and loaded by browsers`];
+  }
+});
+
+// The files of parley-sync that load what only some runtimes have. The app passes them to the others.
+const STORES: Record<string, string> = {
+  "packages/parley-sync/src/indexeddb.ts": "idb",
+  "packages/parley-sync/src/sqlite.ts": "node:sqlite",
+};
+
+export const syncAlone = rule(SYNC, function* ({ path, imports }) {
+  for (const { to, typeOnly, at } of imports) {
+    if (STORES[to] !== undefined) yield [at, `loads ${to} in every runtime; the app imports it`];
+    else if (!SYNC.test(to) && to !== STORES[path] && !(to === "parley-client" && typeOnly))
+      yield [at, `imports ${to}; parley-sync gets a client passed in, and may import its types`];
   }
 });
 

@@ -21,13 +21,21 @@ export type Chance = () => number;
 
 /** Prints its seed at the first use. PARLEY_TEST_SEED repeats it. */
 export function seededChance(t: TestContext): Chance {
-  let state: number | undefined;
+  let chance: Chance | undefined;
   return () => {
-    if (state === undefined) {
-      state = Number(process.env.PARLEY_TEST_SEED ?? randomInt(2 ** 31));
-      t.diagnostic(`seed ${state}`);
+    if (chance === undefined) {
+      const seed = Number(process.env.PARLEY_TEST_SEED ?? randomInt(2 ** 31));
+      t.diagnostic(`seed ${seed}`);
+      chance = chanceFrom(seed);
     }
-    // Mulberry32, by Tommy Ettinger.
+    return chance();
+  };
+}
+
+/** Mulberry32, by Tommy Ettinger. */
+export function chanceFrom(seed: number): Chance {
+  let state = seed;
+  return () => {
     state = (state + 0x6d2b79f5) | 0;
     let bits = Math.imul(state ^ (state >>> 15), state | 1);
     bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);

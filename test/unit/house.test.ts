@@ -11,9 +11,15 @@ const ROOT = join(import.meta.dirname, "../..");
 
 function readSources(): Map<string, string> {
   const tree = new Map<string, string>();
-  for (const folder of ["src", "packages/parley-client/src", "console/src", "tools", "test", "bench"].filter(
-    (name) => existsSync(join(ROOT, name)),
-  )) {
+  for (const folder of [
+    "src",
+    "packages/parley-client/src",
+    "packages/parley-sync/src",
+    "console/src",
+    "tools",
+    "test",
+    "bench",
+  ].filter((name) => existsSync(join(ROOT, name)))) {
     for (const name of readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })) {
       const path = `${folder}/${name.replaceAll(sep, "/")}`;
       if (!/\.(m?tsx?|m?js)$/.test(path) || path.includes("node_modules/")) continue;
@@ -219,6 +225,20 @@ test("clientAlone: no packages, no server code, and Node modules only on demand"
   });
   for (const spec of ["node:fs/promises", "mime", "../../src/util/a.ts", "./node-files.ts"])
     sees(house.clientAlone, "packages/parley-client/src/upload.ts", `import { a } from "${spec}";`, 1);
+});
+
+holds("parley-sync stands alone", house.syncAlone);
+
+test("syncAlone: types of the client, and stores only where the app loads them", () => {
+  fires(house.syncAlone, {
+    "packages/parley-sync/src/sync.ts":
+      'import type { Parley } from "parley-client"; import { Copy } from "./copy.ts";',
+    "packages/parley-sync/src/indexeddb.ts": 'import { openDB } from "idb";',
+    "packages/parley-sync/src/sqlite.ts": 'import { DatabaseSync } from "node:sqlite";',
+  });
+  const path = "packages/parley-sync/src/sync.ts";
+  for (const spec of ["parley-client", "idb", "node:sqlite", "./sqlite.ts", "../../../src/util/clock.ts"])
+    sees(house.syncAlone, path, `import { a } from "${spec}";`, 1);
 });
 
 holds("the acceptance suite loads nothing of src", house.blackBox);

@@ -19,10 +19,10 @@ const STRINGS = [
   "src/http/**/*.ts",
   "tools/*.ts",
   "bench/*.ts",
-  "packages/parley-client/src/*.ts",
+  "packages/*/src/*.ts",
 ];
 /** Modules whose comments are checked. */
-const COMMENTS = ["{src,test,tools,bench,packages/parley-client/src,console/src}/**/*.{ts,tsx}"];
+const COMMENTS = ["{src,test,tools,bench,packages/*/src,console/src}/**/*.{ts,tsx}"];
 /** Modules whose names of tests are checked. */
 const TESTS = ["test/**/*.ts"];
 /** Functions whose first argument is the name of a test. */

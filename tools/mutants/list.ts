@@ -22,6 +22,7 @@ import { search } from "./search.ts";
 import { signIn } from "./sign-in.ts";
 import { snapshot } from "./snapshot.ts";
 import { sockets } from "./sockets.ts";
+import { sync } from "./sync.ts";
 import { typing } from "./typing.ts";
 import { upgrades } from "./upgrades.ts";
 import { uploads } from "./uploads.ts";
@@ -51,6 +52,7 @@ export const mutants: readonly Mutant[] = [
   ...signIn,
   ...snapshot,
   ...sockets,
+  ...sync,
   ...typing,
   ...upgrades,
   ...uploads,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 export interface Mutant {
   /** The faulty behavior. */
   name: string;
-  /** Code that occurs exactly once in `src`, in any file and any layout. */
+  /** Code that occurs exactly once in `src` and `packages`, in any file and any layout. */
   find: string;
   replace: string;
   /**
@@ -18,7 +18,7 @@ const squeeze = (text: string) => text.replaceAll(/\s+/g, "");
 
 /** Returns the sources in this folder, with and without their layout. */
 export function readSources(root: string): Map<string, { text: string; code: string }> {
-  const paths = globSync("src/**/*.ts", { cwd: root }).map((file) => join(root, file));
+  const paths = globSync("{src,packages/*/src}/**/*.ts", { cwd: root }).map((file) => join(root, file));
   return new Map(
     paths.map((path) => {
       const text = readFileSync(path, "utf8");
@@ -34,7 +34,7 @@ export function locate(sources: ReturnType<typeof readSources>, { name, find, re
   const [path, { text, code }] = holders[0] ?? ["", { text: "", code: "" }];
   const pieces = code.split(wanted);
   if (holders.length !== 1 || pieces.length !== 2)
-    throw new Error(`${name}: src must contain its code exactly once`);
+    throw new Error(`${name}: the sources must contain its code exactly once`);
   const places = [...text.matchAll(/\S/g)];
   const start = places[pieces[0]!.length]!.index;
   const last = places[pieces[0]!.length + wanted.length - 1]!.index;

@@ -1,0 +1,46 @@
+import type { Reason } from "./types.ts";
+
+interface ApiError {
+  code: string;
+  status: number;
+  detail: string;
+  param?: string | undefined;
+  retryAfter?: number | undefined;
+}
+
+/** Errors of the client are known by their fields: its classes are not imported. */
+function toApiError(error: unknown): ApiError | undefined {
+  const { code, status } = (error ?? {}) as Partial<ApiError>;
+  return typeof code === "string" && typeof status === "number" ? (error as ApiError) : undefined;
+}
+
+export const isCode = (error: unknown, code: string) => toApiError(error)?.code === code;
+
+export function isNotFound(error: unknown): boolean {
+  const { status, code } = toApiError(error) ?? {};
+  return status === 404 && code !== "unexpected_answer";
+}
+
+/** Whether the same request may succeed later: nothing of Parley has refused it. */
+export function isPassing(error: unknown): boolean {
+  const { status = -1, code } = toApiError(error) ?? {};
+  if (code === "source_changed") return false;
+  return (
+    status === 0 ||
+    status === 429 ||
+    status >= 500 ||
+    code === "unexpected_answer" ||
+    code === "idempotency_in_progress"
+  );
+}
+
+/** Whether the token is invalid, expired or revoked. The next one may be valid. */
+export const isSignedOut = (error: unknown) => toApiError(error)?.status === 401;
+
+export function toReason(error: unknown): Reason {
+  const known = toApiError(error);
+  if (known) return { code: known.code, detail: known.detail, param: known.param };
+  return { code: "unexpected", detail: error instanceof Error ? error.message : String(error) };
+}
+
+export const retryAfterOf = (error: unknown) => toApiError(error)?.retryAfter;

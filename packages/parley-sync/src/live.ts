@@ -1,0 +1,328 @@
+// The connection to the server: keeps the copy up to date.
+import type { Conversation, Parley, StreamEvent } from "parley-client";
+import type { Copy } from "./copy.ts";
+import { Draft } from "./draft.ts";
+import { CURSOR, contactKey, META, type Meta, NOTHING, staleKey } from "./entries.ts";
+import { isCode, isNotFound, isPassing, isSignedOut } from "./failures.ts";
+import { settle } from "./operations.ts";
+import type { Pauses } from "./pauses.ts";
+import { applyEvent, putNewest, putOlder, putRow, putSnapshot } from "./reduce.ts";
+import { takeSnapshot } from "./snapshot.ts";
+import type { Connection } from "./types.ts";
+
+const PAGE = 50;
+const CONTACTS_PAGE = 100;
+
+/** So many conversations may have their messages in memory though nothing shows them. */
+const MOST_LOADED = 30;
+
+type Change = (draft: Draft) => void;
+
+interface Hooks {
+  /** Called for each event once the copy has it. */
+  event: (event: StreamEvent) => void;
+  state: (state: Connection["state"], error?: unknown) => void;
+  /** Called once the token is known to be of the user of the copy. */
+  ready: () => void;
+  /** The token is of another user than the copy. */
+  otherUser: () => Promise<void>;
+}
+
+export class Live {
+  readonly #client: Parley;
+  readonly #copy: Copy;
+  readonly #pauses: Pauses;
+  readonly #hooks: Hooks;
+  readonly #stop = new AbortController();
+  #following = new AbortController();
+  /** For each running request, the changes since it began: its answer may not have them. */
+  readonly #requests = new Set<Change[]>();
+  #isReady = false;
+  #repairing: Promise<void> | undefined;
+
+  constructor(client: Parley, copy: Copy, pauses: Pauses, hooks: Hooks) {
+    this.#client = client;
+    this.#copy = copy;
+    this.#pauses = pauses;
+    this.#hooks = hooks;
+  }
+
+  stop(): void {
+    this.#stop.abort();
+    this.wake();
+  }
+
+  /** Connects again at once: a connection of another network would hang until it times out. */
+  wake(): void {
+    this.#following.abort();
+    this.#pauses.wake();
+  }
+
+  /** Follows the server until stopped. */
+  async run(): Promise<void> {
+    const { signal } = this.#stop;
+    for (let failures = 1; !signal.aborted; ) {
+      try {
+        await this.#begin();
+        failures = 1;
+        await this.#follow();
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isCode(error, "events_erased") || error instanceof Gap) {
+          await this.#copy.commit(new Map([[CURSOR, null]]));
+          continue;
+        }
+        const isRefused = isSignedOut(error) || !isPassing(error);
+        this.#hooks.state(isRefused ? "refused" : "connecting", error);
+        await this.#pauses.wait(error, failures++);
+      }
+    }
+  }
+
+  /** Reads what is newest. Events after the cursor bring the rest. */
+  async #begin(): Promise<void> {
+    const { signal } = this.#stop;
+    const snapshot = await takeSnapshot(this.#client, signal);
+    const known = this.#copy.meta;
+    if (known && known.me.id !== snapshot.me.id) await this.#hooks.otherUser();
+    const { conversations } = snapshot;
+    const isWhole = !this.#copy.cursor || !this.#copy.meta;
+    const ids = isWhole ? [...this.#copy.talks.keys()] : conversations.map(({ id }) => id);
+    await Promise.all([...ids, ...conversations.map(({ id }) => id)].map((id) => this.#copy.load(id)));
+    if (signal.aborted) return;
+    this.#commit((draft) => {
+      const talks = [...this.#copy.talks.keys()];
+      const users = [...this.#copy.users.keys()];
+      putSnapshot(draft, snapshot, { meta: this.#copy.meta, talks, users, isWhole });
+    });
+    await this.#readContacts(isWhole).catch((error) => {
+      // A token without `contacts:read` shows no contacts.
+      if (!isCode(error, "insufficient_scope")) throw error;
+    });
+    this.#isReady = true;
+    this.#repair();
+  }
+
+  /** Presence and profiles of contacts have no events. */
+  async #readContacts(isWhole: boolean): Promise<void> {
+    const query = { limit: CONTACTS_PAGE };
+    await this.#reading(
+      null,
+      () => this.#client.contacts.list(query, { signal: this.#stop.signal }),
+      (draft, { data, has_more }) => {
+        const meta = this.#copy.meta!;
+        const from = has_more ? (data.at(-1)?.id ?? "") : "";
+        const listed = new Set(data.map(({ id }) => id));
+        for (const id of this.#copy.contacts.keys())
+          if (id >= from ? !listed.has(id) : isWhole) draft.set(contactKey(id), null);
+        for (const contact of data) draft.set(contactKey(contact.id), contact);
+        const contactsFloor = isWhole || meta.contactsFloor > from ? from : meta.contactsFloor;
+        draft.set(META, { ...meta, contactsFloor });
+      },
+    );
+  }
+
+  async #follow(): Promise<void> {
+    this.#following = new AbortController();
+    const { signal } = this.#following;
+    const { id: after } = this.#copy.cursor!;
+    this.#hooks.state("live");
+    this.#hooks.ready();
+    for await (const event of this.#client.events.stream({ after, signal })) {
+      if (event.type === "typing") this.#hooks.event(event);
+      else await this.#apply(event);
+      if (signal.aborted) return;
+    }
+  }
+
+  async #apply(event: Exclude<StreamEvent, { type: "typing" }>): Promise<void> {
+    const { sequence = null } = event as { sequence?: number };
+    const last = this.#copy.cursor!;
+    if (sequence !== null && last.sequence !== null) {
+      if (sequence <= last.sequence) return;
+      if (sequence > last.sequence + 1) throw new Gap();
+    }
+    if (event.conversation_id) await this.#copy.load(event.conversation_id);
+    if (this.#stop.signal.aborted) return;
+    const apply: Change = (draft) => applyEvent(draft, this.#copy.meta!, event);
+    for (const since of this.#requests) since.push(apply);
+    this.#commit((draft) => {
+      apply(draft);
+      draft.set(CURSOR, { id: event.id, sequence });
+    });
+    this.#hooks.event(event);
+  }
+
+  #commit(change: (draft: Draft) => void): void {
+    const draft = new Draft(this.#copy);
+    change(draft);
+    settle(this.#copy, draft);
+    void this.#copy.commit(draft.batch);
+    if (this.#isReady) this.#repair();
+  }
+
+  /** Reads from the server and changes the copy by the answer, and then by what has changed since. */
+  async #reading<T>(
+    id: string | null,
+    read: () => PromiseLike<T>,
+    change: (draft: Draft, answer: T) => void,
+  ): Promise<T> {
+    const since: Change[] = [];
+    this.#requests.add(since);
+    try {
+      const answer = await read();
+      if (id !== null) await this.#copy.load(id);
+      this.#stop.signal.throwIfAborted();
+      this.#commit((draft) => {
+        change(draft, answer);
+        for (const later of since) later(draft);
+      });
+      return answer;
+    } finally {
+      this.#requests.delete(since);
+    }
+  }
+
+  /** Makes a change on the server, and then in the copy. */
+  async change<T>(
+    id: string,
+    request: () => PromiseLike<T>,
+    change: (draft: Draft, meta: Meta, answer: T) => void,
+  ): Promise<T> {
+    return this.#reading(id, request, (draft, answer) => {
+      const apply: Change = (draft) => change(draft, this.#copy.meta!, answer);
+      apply(draft);
+      for (const since of this.#requests) since.push(apply);
+    });
+  }
+
+  /** Forgets the messages of conversations that are not in use, if there are many. */
+  unloadAllBut(isUsed: (id: string) => boolean): void {
+    // A running request may still apply changes to them.
+    if (this.#requests.size > 0 || this.#copy.messages.size <= MOST_LOADED) return;
+    for (const id of this.#copy.messages.keys()) if (!isUsed(id)) this.#copy.unload(id);
+  }
+
+  /** Reads again what is stale. */
+  #repair(): void {
+    this.#repairing ??= this.#repairAll().finally(() => {
+      this.#repairing = undefined;
+    });
+  }
+
+  async #repairAll(): Promise<void> {
+    for (let failures = 1; this.#copy.stale.size > 0 && !this.#stop.signal.aborted; ) {
+      const [id, { what }] = this.#copy.stale.entries().next().value!;
+      try {
+        await this.#readConversation(id, what === "window");
+        failures = 1;
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        await this.#pauses.wait(error, failures++);
+      }
+    }
+  }
+
+  /** Reads a conversation again, with its newest messages if `isWhole`. One that the user has left is dropped. */
+  async #readConversation(id: string, isWhole: boolean): Promise<void> {
+    await this.#copy.load(id);
+    try {
+      await this.#reading(
+        id,
+        () => this.#fetch(id, isWhole),
+        (draft, { row, contact, page, members }) => {
+          const meta = this.#copy.meta!;
+          if (page || draft.talk(id)) putRow(draft, { ...meta, inboxFloor: "" }, row);
+          if (contact) draft.set(contactKey(contact.id), contact);
+          if (page) {
+            putNewest(draft, id, page, true);
+            draft.change(id, { members: members ?? null });
+          }
+          draft.set(staleKey(id), null);
+        },
+      );
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      await this.#copy.load(id);
+      this.#commit((draft) => draft.dropTalk(id));
+    }
+  }
+
+  async #fetch(id: string, isWhole: boolean) {
+    const options = { signal: this.#stop.signal };
+    const row = await this.#client.conversations.retrieve(id, options);
+    return {
+      row,
+      contact:
+        row.contact_id === null ? undefined : await this.#client.contacts.retrieve(row.contact_id, options),
+      page: isWhole
+        ? await this.#client.messages.list({ conversation_id: id, limit: PAGE }, options)
+        : undefined,
+      members: isWhole ? await this.#members(row) : undefined,
+    };
+  }
+
+  #members({ group_id }: Conversation) {
+    if (group_id === null) return undefined;
+    return Array.fromAsync(this.#client.groups.listMembers(group_id, {}, { signal: this.#stop.signal }));
+  }
+
+  /** Loads the page before the messages that are kept, or the conversation as a whole if it is unknown. */
+  async olderMessages(id: string): Promise<void> {
+    await this.#copy.load(id);
+    const talk = this.#copy.talks.get(id);
+    if (!talk || talk.floor === NOTHING) return this.#readConversation(id, true);
+    const { floor } = talk;
+    if (floor === "") return;
+    await this.#reading(
+      id,
+      () =>
+        this.#client.messages.list(
+          { conversation_id: id, limit: PAGE, starting_after: floor },
+          { signal: this.#stop.signal },
+        ),
+      (draft, page) => {
+        // Otherwise the messages were dropped meanwhile.
+        if (draft.talk(id)?.floor === floor) putOlder(draft, id, page);
+      },
+    );
+  }
+
+  async olderConversations(): Promise<void> {
+    const { inboxFloor } = this.#copy.meta ?? {};
+    if (!inboxFloor) return;
+    await this.#reading(
+      null,
+      () =>
+        this.#client.conversations.list(
+          { limit: PAGE, starting_after: inboxFloor },
+          { signal: this.#stop.signal },
+        ),
+      (draft, { data, has_more }) => {
+        const meta = { ...this.#copy.meta!, inboxFloor: has_more ? data.at(-1)!.position! : "" };
+        draft.set(META, meta);
+        for (const row of data) putRow(draft, meta, row);
+      },
+    );
+  }
+
+  async olderContacts(): Promise<void> {
+    const { contactsFloor } = this.#copy.meta ?? {};
+    if (!contactsFloor || contactsFloor === NOTHING) return;
+    await this.#reading(
+      null,
+      () =>
+        this.#client.contacts.list(
+          { limit: CONTACTS_PAGE, starting_after: contactsFloor },
+          { signal: this.#stop.signal },
+        ),
+      (draft, { data, has_more }) => {
+        draft.set(META, { ...this.#copy.meta!, contactsFloor: has_more ? data.at(-1)!.id : "" });
+        for (const contact of data) draft.set(contactKey(contact.id), contact);
+      },
+    );
+  }
+}
+
+/** An event is missing. */
+class Gap extends Error {}

@@ -1,0 +1,399 @@
+import type { Parley, StreamEvent } from "parley-client";
+import { type AroundView, openAround } from "./around.ts";
+import { Copy } from "./copy.ts";
+import { Draft } from "./draft.ts";
+import { fileKey, NOTHING } from "./entries.ts";
+import { toReason } from "./failures.ts";
+import { Fold } from "./fold.ts";
+import { Live } from "./live.ts";
+import { toRemoval, toRetry } from "./operations.ts";
+import { Outbox } from "./outbox.ts";
+import { Pauses } from "./pauses.ts";
+import { onOnline, type Platform, randomId, realPlatform } from "./platform.ts";
+import type { Batch, Store, Value } from "./store.ts";
+import { type Message as Said, Tabs, toChanges } from "./tabs.ts";
+import { type Limits, trim } from "./trim.ts";
+import type {
+  Connection,
+  ContactsState,
+  ConversationState,
+  Inbox,
+  ListView,
+  Operation,
+  Outgoing,
+  SendOperation,
+  SyncMessage,
+  View,
+} from "./types.ts";
+import { toList, Views } from "./views.ts";
+
+export interface SyncOptions extends Partial<Limits> {
+  client: Parley;
+  store: Store;
+  /** Replaces the clock, the timers and the randomness. */
+  platform?: Platform | undefined;
+}
+
+/** Opens the local copy. What the store has is shown at once; the server is asked in the background. */
+export async function openSync(options: SyncOptions): Promise<Sync> {
+  const sync = new Sync(options);
+  await sync.open();
+  return sync;
+}
+
+/** What an operation is about, without its place. */
+type Content<T = Operation> = T extends Operation
+  ? Omit<T, "key" | "state" | "reason" | "created_at">
+  : never;
+
+class Sync {
+  readonly #client: Parley;
+  readonly #platform: Platform;
+  readonly #limits: Limits;
+  readonly #copy: Copy;
+  readonly #fold: Fold;
+  readonly #views: Views;
+  readonly #tabs: Tabs;
+  readonly #pauses: Pauses;
+  readonly #listeners = new Set<(event: StreamEvent) => void>();
+  /** Conversations whose older messages were loaded: they are not evicted while this instance runs. */
+  readonly #extended = new Set<string>();
+  #state: Pick<Connection, "state" | "reason"> = { state: "connecting", reason: null };
+  #isStored = true;
+  #live: Live | undefined;
+  #outbox: Outbox | undefined;
+  #lastKey = 0;
+  #endOnline = () => {};
+  #closing: Promise<void> | undefined;
+
+  constructor({ client, store, platform = realPlatform, ...limits }: SyncOptions) {
+    this.#client = client;
+    this.#platform = platform;
+    this.#limits = { maxMessages: 5_000, maxBytes: 200_000_000, ...limits };
+    this.#pauses = new Pauses(platform);
+    this.#copy = new Copy(store, {
+      changed: (batch) => this.#views.change(batch),
+      written: (batch) => this.#tabs.post({ type: "changed", changes: toChanges(batch) }),
+      broken: () => {
+        this.#isStored = false;
+        this.#views.renew(this.#views.connection);
+      },
+      damaged: (id, keys) => this.#repair(id, keys),
+    });
+    this.#fold = new Fold(this.#copy);
+    const toConnection = () => ({
+      ...this.#state,
+      isLeader: this.#tabs.isLeader,
+      isStored: this.#isStored,
+      me: this.#copy.meta?.me ?? null,
+    });
+    this.#views = new Views(this.#fold, toConnection, (id) => void this.#use(id));
+    this.#tabs = new Tabs(store.name, randomId(platform), {
+      receive: (message) => this.#receive(message),
+      lead: () => void this.#lead(),
+      run: (name, args) => this.#run(name, args),
+    });
+  }
+
+  async open(): Promise<void> {
+    await this.#copy.open();
+    this.#endOnline = onOnline(this.wake);
+    this.#tabs.start(this.#copy.store.name);
+  }
+
+  // Views.
+
+  inbox(): ListView<Inbox> {
+    return toList(this.#views.inbox, () => this.#tabs.ask("olderConversations"));
+  }
+
+  conversation(id: string): ListView<ConversationState> {
+    return toList(this.#views.conversation(id), () => this.#tabs.ask("olderMessages", id));
+  }
+
+  /** The messages around one of them, for a jump far back. Rejects if it can't be read. */
+  around(conversationId: string, messageId: string): Promise<AroundView> {
+    return openAround(messageId, {
+      client: this.#client,
+      conversationId,
+      toShown: (message) => this.#fold.message(message),
+      onEvent: (listener) => this.onEvent(listener),
+      outbox: this.#views.outbox,
+    });
+  }
+
+  contacts(): ListView<ContactsState> {
+    return toList(this.#views.contacts, () => this.#tabs.ask("olderContacts"));
+  }
+
+  /** Everything that the server does not have yet, and what it refused. */
+  outbox(): View<readonly Operation[]> {
+    return this.#views.outbox;
+  }
+
+  connection(): View<Connection> {
+    return this.#views.connection;
+  }
+
+  /** Calls back for each event, also `typing`, in every tab. Returns a function that ends this. */
+  onEvent(listener: (event: StreamEvent) => void): () => void {
+    const each = (event: StreamEvent) => listener(event);
+    this.#listeners.add(each);
+    return () => this.#listeners.delete(each);
+  }
+
+  // Operations.
+
+  /** Queues a message and returns it as it is shown. It is sent exactly once, or its state becomes `failed`. */
+  send(conversationId: string, outgoing: Outgoing): SyncMessage {
+    const { text, data, mentions = [], replyTo, files = [] } = outgoing;
+    const operation = this.#enqueue(
+      {
+        ...{ kind: "send", conversation_id: conversationId, client_id: randomId(this.#platform) },
+        ...{ text: text || null, data: data ?? null, mentions, reply_to_id: replyTo ?? null },
+        files: files.map(({ name, type, size }) => ({ filename: name, file_type: type, file_size: size })),
+        ...{ sent_bytes: 0, message_id: null, uploads: {} },
+      },
+      files,
+    );
+    return this.#fold.toPending(operation as SendOperation);
+  }
+
+  edit(conversationId: string, messageId: string, text: string | null): void {
+    this.#enqueue({ kind: "edit", conversation_id: conversationId, message_id: messageId, text });
+  }
+
+  delete(conversationId: string, messageId: string, { forMe = false } = {}): void {
+    this.#enqueue({ kind: "delete", conversation_id: conversationId, message_id: messageId, for_me: forMe });
+  }
+
+  react(conversationId: string, messageId: string, emoji: string, isThere = true): void {
+    this.#enqueue({
+      ...{ kind: "react", conversation_id: conversationId, message_id: messageId },
+      ...{ emoji, is_there: isThere },
+    });
+  }
+
+  /** Marks everything up to a message as read. */
+  read(conversationId: string, messageId: string, { isPrivate = false } = {}): void {
+    const waiting = [...this.#copy.operations.values()].filter(
+      (each) => each.kind === "read" && each.conversation_id === conversationId && each.state === "waiting",
+    );
+    // The last one says it all.
+    const replaced = new Map(waiting.map(({ key }) => [key, null]));
+    const content = { conversation_id: conversationId, message_id: messageId, is_private: isPrivate };
+    this.#enqueue({ kind: "read", ...content }, [], replaced);
+  }
+
+  /** Sends a failed operation again, after all that wait. One that replied to a message that is gone is sent without. */
+  retry(key: string): Promise<void> {
+    return this.#tabs.ask("retry", key);
+  }
+
+  /** Removes an operation. If its message is being sent, it may arrive nevertheless. */
+  discard(key: string): Promise<void> {
+    return this.#tabs.ask("discard", key);
+  }
+
+  /** Connects and sends again at once. Call it when the network is back; browsers say so themselves. */
+  readonly wake = (): void => {
+    void this.#tabs.ask("wake").catch(() => {});
+  };
+
+  /** Erases the copy and the outbox in all tabs, and closes them. */
+  async signOut(): Promise<void> {
+    if (!this.#tabs.isLeader) await this.#tabs.ask("signOut").catch(() => {});
+    await this.#close(true);
+  }
+
+  /** Ends this instance. The store keeps what it has. */
+  close(): Promise<void> {
+    return this.#close(false);
+  }
+
+  #enqueue(content: Content, files: readonly Blob[] = [], also: Batch = new Map()): Operation {
+    if (this.#closing) throw new Error("The copy is closed.");
+    const key = this.#nextKey();
+    const created_at = Math.floor(this.#platform.now() / 1000);
+    const operation = { ...content, key, state: "waiting", reason: null, created_at } as Operation;
+    const bytes = files.map((file, at): [string, Value] => [fileKey(key, at), file]);
+    const stored = this.#copy.commit(new Map<string, Value | null>([...also, [key, operation], ...bytes]));
+    // A message is sent only once a crash can't lose it.
+    void stored.then(() => this.#runOutbox());
+    return operation;
+  }
+
+  /** Keys of one device grow, also if its clock is set back. */
+  #nextKey(): string {
+    const known = [...this.#copy.operations.keys()].map((key) =>
+      Number(key.slice("out/".length).split("-")[0]),
+    );
+    this.#lastKey = Math.max(this.#platform.now(), this.#lastKey + 1, ...known.map((each) => each + 1));
+    return `out/${String(this.#lastKey).padStart(16, "0")}-${randomId(this.#platform).slice(0, 8)}`;
+  }
+
+  // The leader.
+
+  async #lead(): Promise<void> {
+    const damaged = await this.#reopen();
+    await this.#drop(damaged);
+    await this.#trimAll();
+    if (this.#closing) return;
+    const { client, copy, pauses } = { client: this.#client, copy: this.#copy, pauses: this.#pauses };
+    const live = new Live(client, copy, pauses, {
+      event: (event) => {
+        this.#publish(event);
+        this.#tabs.post({ type: "event", event });
+        this.#trim();
+      },
+      state: (state, error) =>
+        this.#setState({ state, reason: error === undefined ? null : toReason(error) }),
+      ready: () => this.#ready(),
+      otherUser: () => this.#forget(),
+    });
+    this.#live = live;
+    this.#outbox = new Outbox({ client, copy, live, pauses });
+    void live.run();
+  }
+
+  #isReady = false;
+
+  #ready(): void {
+    this.#isReady = true;
+    this.#pauses.wake();
+    this.#runOutbox();
+    for (const id of this.#views.shown) void this.#use(id);
+  }
+
+  #runOutbox(): void {
+    if (this.#isReady && !this.#closing) this.#outbox?.run();
+  }
+
+  /** Drops entries that did not parse, and has them read again. */
+  async #drop(damaged: readonly string[]): Promise<void> {
+    const draft = new Draft(this.#copy);
+    for (const key of damaged) {
+      draft.set(key, null);
+      const [kind, id = ""] = key.split("/");
+      if (kind === "talk" || kind === "stale") draft.markStale(id, "window");
+    }
+    await this.#copy.commit(draft.batch);
+  }
+
+  /** Erases what another user has left. */
+  async #forget(): Promise<void> {
+    await this.#copy.store.erase();
+    await this.#reopen();
+    this.#tabs.post({ type: "erased" });
+  }
+
+  /** Reads what is in memory again. Returns the keys of damaged entries. */
+  async #reopen(): Promise<string[]> {
+    const damaged = await this.#copy.open();
+    this.#views.renewAll();
+    for (const id of this.#views.shown) void this.#use(id);
+    return damaged;
+  }
+
+  /** Drops the messages of a conversation, and has them read again. */
+  #repair(id: string, keys: readonly string[]): void {
+    if (!this.#tabs.isLeader) return;
+    const draft = new Draft(this.#copy);
+    for (const key of keys) draft.set(key, null);
+    if (draft.talk(id)) draft.change(id, { floor: NOTHING, count: 0, bytes: 0 });
+    draft.markStale(id, "window");
+    void this.#copy.commit(draft.batch);
+  }
+
+  async #run(name: string, args: unknown[]): Promise<void> {
+    const [id] = args as [string];
+    const live = this.#live;
+    if (name === "wake") live?.wake();
+    else if (name === "signOut") await this.#close(true);
+    else if (name === "retry") await this.#retry(id);
+    else if (name === "discard") await this.#discard(id);
+    else if (name === "olderConversations") await live?.olderConversations();
+    else if (name === "olderContacts") await live?.olderContacts();
+    else if (name === "olderMessages") {
+      this.#extended.add(id);
+      await live?.olderMessages(id);
+    }
+  }
+
+  async #retry(key: string): Promise<void> {
+    const failed = this.#copy.operations.get(key);
+    if (failed?.state !== "failed") return;
+    const moved = await toRetry(this.#copy.store, failed, this.#nextKey());
+    await this.#copy.commit(moved);
+    this.#runOutbox();
+  }
+
+  async #discard(key: string): Promise<void> {
+    const operation = this.#copy.operations.get(key);
+    if (!operation) return;
+    const done = this.#copy.commit(toRemoval(operation));
+    this.#outbox?.abort(key);
+    await done;
+  }
+
+  // The memory of this instance.
+
+  /** Loads a conversation that is shown, and has the leader read it if the copy has nothing of it. */
+  async #use(id: string): Promise<void> {
+    await this.#copy.load(id);
+    const floor = this.#copy.talks.get(id)?.floor ?? NOTHING;
+    if (floor === NOTHING && (this.#isReady || !this.#tabs.isLeader))
+      await this.#tabs.ask("olderMessages", id).catch(() => {});
+  }
+
+  #trim(): void {
+    const draft = trim(this.#copy, this.#limits, (id) => this.#extended.has(id) || this.#views.isShown(id));
+    if (draft) void this.#copy.commit(draft.batch);
+    this.#live?.unloadAllBut(this.#views.isShown);
+  }
+
+  async #trimAll(): Promise<void> {
+    const large = [...this.#copy.talks.values()].filter(({ count }) => count > this.#limits.maxMessages);
+    await Promise.all(large.map(({ row }) => this.#copy.load(row.id)));
+    this.#trim();
+  }
+
+  #receive(message: Said): void {
+    if (message.type === "changed") {
+      this.#copy.receive(new Map(message.changes));
+      this.#runOutbox();
+    } else if (message.type === "event") this.#publish(message.event);
+    else if (message.type === "state" && !this.#tabs.isLeader)
+      this.#setState(message.state as Pick<Connection, "state" | "reason">);
+    else if (message.type === "hello" && this.#tabs.isLeader)
+      this.#tabs.post({ type: "state", state: this.#state });
+    else if (message.type === "erased") void this.#reopen();
+    else if (message.type === "signed out") void this.#close(true);
+  }
+
+  #publish(event: StreamEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  #setState(state: Pick<Connection, "state" | "reason">): void {
+    this.#state = state;
+    if (this.#tabs.isLeader) this.#tabs.post({ type: "state", state });
+    this.#views.renew(this.#views.connection);
+  }
+
+  #close(isErased: boolean): Promise<void> {
+    this.#closing ??= this.#end(isErased);
+    return this.#closing;
+  }
+
+  async #end(isErased: boolean): Promise<void> {
+    if (isErased) this.#tabs.post({ type: "signed out" });
+    this.#endOnline();
+    this.#outbox?.stop();
+    this.#live?.stop();
+    await this.#copy.close(isErased);
+    this.#tabs.close();
+  }
+}
+
+export type { Sync };

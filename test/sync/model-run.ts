@@ -1,0 +1,50 @@
+import { randomInt } from "node:crypto";
+import type { TestContext } from "node:test";
+import fc from "fast-check";
+import { startOn, testConfig } from "../support/app.ts";
+import { type Engine, postgresConfig } from "../support/on-engines.ts";
+import { chanceFrom, isLong, scaled } from "../support/scale.ts";
+import { operation, World } from "./model.ts";
+
+const LENGTH = 60;
+const SHRINK_MS = isLong ? 3_000_000 : 240_000;
+
+/** Runs operations of devices until enough are done. Shrinks a failure to the few operations that it needs. */
+export async function runModel(t: TestContext, engine: Engine, short: number, long: number): Promise<void> {
+  const clock = { now: Date.UTC(2026, 0, 1) };
+  const stored = engine === "SQLite" ? {} : await postgresConfig(t);
+  const server = await startOn(t, { ...(await testConfig(t)), ...stored }, { clock: () => clock.now });
+  const seed = Number(process.env.PARLEY_TEST_SEED ?? randomInt(2 ** 31));
+  t.diagnostic(`seed ${seed}`);
+  const wanted = scaled(short, long);
+  let [done, worlds] = [0, 0];
+  const counts: Record<string, number> = {};
+  const property = fc.asyncProperty(
+    fc.array(operation, { minLength: 10, maxLength: LENGTH, size: "max" }),
+    fc.nat(),
+    async (operations, luck) => {
+      if (done >= wanted) return;
+      const world = new World(server, clock, chanceFrom(luck));
+      await world.begin(++worlds);
+      try {
+        for (const each of operations) await world.run(each);
+        await world.check();
+      } finally {
+        await world.end();
+      }
+      done += operations.length;
+      for (const [what, count] of Object.entries(world.counts)) counts[what] = (counts[what] ?? 0) + count;
+      for (const { network } of world.devices)
+        for (const [what, count] of Object.entries(network.met)) counts[what] = (counts[what] ?? 0) + count;
+    },
+  );
+  await fc.assert(property, {
+    seed,
+    numRuns: Math.ceil(wanted / 15) + 1,
+    interruptAfterTimeLimit: SHRINK_MS,
+    markInterruptAsFailure: true,
+    // Each attempt to shrink waits for quiet that does not come.
+    endOnFailure: !isLong,
+  });
+  t.diagnostic(`${done} operations in ${worlds} worlds: ${JSON.stringify(counts)}`);
+}

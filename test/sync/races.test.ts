@@ -1,0 +1,75 @@
+// Answers that arrive after the events that they do not know.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sharedApp } from "../support/app.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { pair, say } from "../support/people.ts";
+import { proxy } from "../support/proxy.ts";
+import { openDevice, plain, settled, show } from "./device.ts";
+
+const server = sharedApp();
+
+test("a page that was requested before changes does not undo them", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await pair(app);
+  const ids: string[] = [];
+  for (let i = 0; i < 30; i++) ids.push(await say(app, bob, conversation, String(i)));
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const between = await proxy(t, app.url, () => "pass");
+  const device = await openDevice(t, { url: between.url, token: ann.token });
+  const view = show(t, device, conversation);
+  assert.ok(await eventually(async () => view.getSnapshot().messages.length === 20));
+  // The page is read, and its answer waits while the messages change.
+  const { list } = device.client.messages;
+  device.client.messages.list = (query, options) => {
+    const page = list.call(device.client.messages, query, options);
+    const answer = (async () => {
+      const data = await page;
+      await held;
+      return data;
+    })();
+    return Object.assign(answer, page) as unknown as ReturnType<typeof list>;
+  };
+  const loading = view.loadOlder();
+  assert.ok(await eventually(async () => between.seen.some(({ path }) => path.includes("starting_after"))));
+  const writer = (await openDevice(t, { url: app.url, token: bob.token })).client;
+  await writer.messages.delete(ids[0]!);
+  await writer.messages.update(ids[1]!, { text: "edited" });
+  await writer.messages.addReaction(ids[2]!, "👍");
+  const last = await say(app, bob, conversation, "last");
+  assert.ok(await eventually(async () => view.getSnapshot().messages.at(-1)?.id === last));
+  release();
+  await loading;
+  device.client.messages.list = list;
+  const all = await Array.fromAsync(device.client.messages.list({ conversation_id: conversation }));
+  assert.equal(plain(view.getSnapshot().messages), plain(all.reverse()));
+  assert.equal(view.getSnapshot().hasOlder, false);
+});
+
+test("a window around an old message follows changes, and grows at both ends", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await pair(app);
+  const ids: string[] = [];
+  for (let i = 0; i < 120; i++) ids.push(await say(app, bob, conversation, String(i)));
+  const device = await openDevice(t, { url: app.url, token: ann.token });
+  assert.ok(await settled(device));
+  const around = await device.sync.around(conversation, ids[60]!);
+  t.after(around.close);
+  const shown = () => around.getSnapshot().messages;
+  assert.ok(shown().some(({ id }) => id === ids[60]));
+  const { hasOlder, hasNewer } = around.getSnapshot();
+  assert.deepEqual([hasOlder, hasNewer], [true, true]);
+  await device.client.messages.addReaction(ids[60]!, "👍");
+  await device.client.messages.delete(ids[61]!, { for: "me" });
+  assert.ok(await eventually(async () => shown().find(({ id }) => id === ids[60])!.reactions.length === 1));
+  assert.ok(await eventually(async () => !shown().some(({ id }) => id === ids[61])));
+  while (around.getSnapshot().hasOlder) await around.loadOlder();
+  while (around.getSnapshot().hasNewer) await around.loadNewer();
+  const last = await say(app, bob, conversation, "last");
+  assert.ok(await eventually(async () => shown().at(-1)?.id === last));
+  const all = await Array.fromAsync(device.client.messages.list({ conversation_id: conversation }));
+  assert.equal(plain(shown()), plain(all.reverse()));
+});

@@ -1,0 +1,183 @@
+// The local copy and the outbox against a real server.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Batch, memoryStore, type SyncMessage } from "../../packages/parley-sync/src/index.ts";
+import { sharedApp } from "../support/app.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { pair, say } from "../support/people.ts";
+import { proxy } from "../support/proxy.ts";
+import { openDevice, plain, settled, show } from "./device.ts";
+
+const server = sharedApp();
+
+const texts = (messages: readonly SyncMessage[]) => messages.map(({ text, state }) => `${text} ${state}`);
+
+test("a device shows the inbox and messages, and follows changes", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await pair(app);
+  const first = await say(app, bob, conversation, "first");
+  const device = await openDevice(t, { url: app.url, token: ann.token });
+  const view = show(t, device, conversation);
+  assert.ok(await eventually(async () => view.getSnapshot().messages.length === 1));
+  assert.equal(device.sync.inbox().getSnapshot().items[0]!.unread_count, 1);
+  const second = await say(app, bob, conversation, "second");
+  assert.ok(await eventually(async () => view.getSnapshot().messages.length === 2));
+  const inbox = () => device.sync.inbox().getSnapshot().items[0]!;
+  assert.deepEqual([inbox().unread_count, inbox().last_message!.id], [2, second]);
+  await device.client.messages.delete(first, { for: "me" });
+  assert.ok(await eventually(async () => inbox().unread_count === 1));
+  assert.deepEqual(texts(view.getSnapshot().messages), ["second sent"]);
+  device.sync.read(conversation, second);
+  assert.equal(inbox().unread_count, 0);
+  assert.ok(await settled(device));
+  assert.equal((await device.client.conversations.retrieve(conversation)).unread_count, 0);
+  const page = await device.client.messages.list({ conversation_id: conversation });
+  assert.equal(plain(view.getSnapshot().messages), plain(page.data.toReversed()));
+});
+
+test("a snapshot of a view stays the same object until it changes", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await pair(app);
+  await say(app, bob, conversation, "first");
+  const device = await openDevice(t, { url: app.url, token: ann.token });
+  const view = show(t, device, conversation);
+  assert.ok(await eventually(async () => view.getSnapshot().messages.length === 1));
+  assert.ok(await settled(device));
+  const before = view.getSnapshot();
+  assert.equal(view.getSnapshot(), before);
+  await say(app, bob, conversation, "second");
+  assert.ok(await eventually(async () => view.getSnapshot().messages.length === 2));
+  assert.equal(view.getSnapshot().messages[0], before.messages[0]);
+});
+
+test("a message is shown at once, sent once and in order, although answers are lost", async (t) => {
+  const app = await server();
+  const { ann, conversation } = await pair(app);
+  let isAway = true;
+  const between = await proxy(t, app.url, (path, seen) => {
+    if (path !== "/v1/messages") return "pass";
+    return isAway && seen.length % 2 === 0 ? "lose the answer" : isAway ? { status: 502 } : "pass";
+  });
+  const device = await openDevice(t, { url: between.url, token: ann.token });
+  const view = show(t, device, conversation);
+  const sent = device.sync.send(conversation, { text: "0" });
+  assert.deepEqual([sent.state, sent.text], ["waiting", "0"]);
+  for (let i = 1; i < 5; i++) device.sync.send(conversation, { text: String(i) });
+  assert.deepEqual(
+    view.getSnapshot().messages.map(({ text }) => text),
+    ["0", "1", "2", "3", "4"],
+  );
+  assert.ok(await eventually(async () => between.seen.filter(({ method }) => method === "POST").length > 2));
+  isAway = false;
+  assert.ok(await settled(device));
+  const listed = await device.client.messages.list({ conversation_id: conversation });
+  assert.deepEqual(
+    listed.data.map(({ text }) => text),
+    ["4", "3", "2", "1", "0"],
+  );
+  assert.ok(await eventually(async () => view.getSnapshot().messages.length === 5));
+  assert.equal(plain(view.getSnapshot().messages), plain(listed.data.toReversed()));
+});
+
+test("what waits survives a kill, and is sent by the next process", async (t) => {
+  const app = await server();
+  const { ann, conversation } = await pair(app);
+  const store = memoryStore();
+  const away = { url: "http://127.0.0.1:1", token: ann.token };
+  const first = await openDevice(t, away, { store });
+  const file = new File(["hello"], "hello.txt", { type: "text/plain" });
+  first.sync.send(conversation, { text: "later", files: [file] });
+  assert.ok(await eventually(async () => (await store.scan("out/")).length === 1));
+  await first.sync.close();
+  const second = await openDevice(t, { url: app.url, token: ann.token }, { store });
+  assert.ok(await settled(second));
+  assert.ok(await eventually(async () => (await store.scan("file/")).length === 0));
+  const { data } = await second.client.messages.list({ conversation_id: conversation });
+  assert.deepEqual(
+    data.map(({ text, attachments }) => [text, attachments[0]!.filename]),
+    [["later", "hello.txt"]],
+  );
+});
+
+test("a refused message is kept with its reason until it is sent again or discarded", async (t) => {
+  const app = await server();
+  const { ann, conversation } = await pair(app);
+  const device = await openDevice(t, { url: app.url, token: ann.token });
+  const view = show(t, device, conversation);
+  device.sync.send(conversation, { text: "a reply", replyTo: `msg_${"0".repeat(26)}` });
+  device.sync.send(conversation, { text: "x".repeat(10_001) });
+  device.sync.send(conversation, { text: "fine" });
+  assert.ok(await settled(device));
+  const failed = device.sync.outbox().getSnapshot();
+  assert.deepEqual(
+    failed.map(({ reason }) => reason!.code),
+    ["message_not_found", "invalid_parameter"],
+  );
+  assert.deepEqual(
+    view.getSnapshot().messages.map(({ state }) => state),
+    ["sent", "failed", "failed"],
+  );
+  await device.sync.retry(failed[0]!.key);
+  await device.sync.discard(failed[1]!.key);
+  assert.ok(await eventually(async () => device.sync.outbox().getSnapshot().length === 0));
+  assert.deepEqual(texts(view.getSnapshot().messages), ["fine sent", "a reply sent"]);
+});
+
+test("a conversation that the user leaves is gone, and sign-out erases the store", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation, contact } = await pair(app);
+  await say(app, bob, conversation, "secret");
+  const device = await openDevice(t, { url: app.url, token: ann.token });
+  const view = show(t, device, conversation);
+  assert.ok(await eventually(async () => view.getSnapshot().messages.length === 1));
+  await device.client.contacts.delete(contact);
+  assert.ok(await eventually(async () => view.getSnapshot().messages.length === 0));
+  assert.ok(await eventually(async () => !JSON.stringify(await device.store.scan("")).includes("secret")));
+  await device.sync.signOut();
+  assert.deepEqual(await device.store.scan(""), []);
+});
+
+test("a token of another user erases the copy and sends nothing of it", async (t) => {
+  const app = await server();
+  const [one, other] = [await pair(app), await pair(app)];
+  await say(app, one.bob, one.conversation, "secret");
+  const store = memoryStore();
+  const first = await openDevice(t, { url: app.url, token: one.ann.token }, { store });
+  assert.ok(await settled(first));
+  await first.sync.close();
+  const offline = await openDevice(t, { url: "http://127.0.0.1:1", token: one.ann.token }, { store });
+  offline.sync.send(one.conversation, { text: "of Ann" });
+  await offline.sync.close();
+  assert.match(JSON.stringify(await store.scan("")), /secret.*of Ann|of Ann.*secret/);
+  const second = await openDevice(t, { url: app.url, token: other.ann.token }, { store });
+  assert.ok(await settled(second));
+  assert.doesNotMatch(JSON.stringify(await store.scan("")), /secret|of Ann/);
+  assert.deepEqual(second.sync.outbox().getSnapshot(), []);
+  assert.equal(second.sync.connection().getSnapshot().me!.id, other.ann.id);
+});
+
+test("a message is stored before it is sent", async (t) => {
+  const app = await server();
+  const { ann, conversation } = await pair(app);
+  const seen: string[] = [];
+  const between = await proxy(t, app.url, (path) => {
+    if (path === "/v1/messages") seen.push("sent");
+    return "pass";
+  });
+  const store = memoryStore();
+  const slow = {
+    ...store,
+    async write(batch: Batch) {
+      const isMessage = [...batch].some(([key, value]) => key.startsWith("out/") && value !== null);
+      // Time for a request that does not wait.
+      if (isMessage) await new Promise((resolve) => setTimeout(resolve, 300));
+      await store.write(batch);
+      if (isMessage) seen.push("stored");
+    },
+  };
+  const device = await openDevice(t, { url: between.url, token: ann.token }, { store: slow });
+  assert.ok(await settled(device));
+  device.sync.send(conversation, { text: "hello" });
+  assert.ok(await settled(device));
+  assert.deepEqual(seen, ["stored", "sent"]);
+});

@@ -1,0 +1,84 @@
+import type { Mutant } from "./mutant.ts";
+
+/** The local copy and the outbox of `packages/parley-sync`: each invariant of its README. */
+export const sync: readonly Mutant[] = [
+  {
+    name: "sync: an answer undoes the events since its request",
+    find: "for (const later of since) later(draft);",
+    replace: "",
+    tests: ["sync/races"],
+  },
+  {
+    name: "sync: a retry of a message is a new message",
+    find: "const { key, conversation_id, client_id, text, data, mentions, reply_to_id } = operation;",
+    replace:
+      "const { key, conversation_id, text, data, mentions, reply_to_id } = operation; const client_id = String(Math.random());",
+    tests: ["sync/sync"],
+  },
+  {
+    name: "sync: the messages of a conversation are sent at once",
+    find: 'if (operation.kind === "send") return operation.conversation_id;',
+    replace: 'if (operation.kind === "send") return operation.key;',
+    tests: ["sync/sync"],
+  },
+  {
+    name: "sync: a conversation that was left stays in the copy",
+    find: "draft.dropTalk(event.payload.conversation_id);",
+    replace: "",
+    tests: ["sync/sync"],
+  },
+  {
+    name: "sync: a deleted message stays in the store",
+    find: "this.set(messageKey(conversationId, id), null);",
+    replace: "",
+    tests: ["sync/sync"],
+  },
+  {
+    name: "sync: sign-out keeps the store",
+    find: "if (isErased) await this.store.erase();",
+    replace: "",
+    tests: ["sync/sync"],
+  },
+  {
+    name: "sync: the messages of another user are sent with the new token",
+    find: "if (known && known.me.id !== snapshot.me.id) await this.#hooks.otherUser();",
+    replace: "",
+    tests: ["sync/sync"],
+  },
+  {
+    name: "sync: a repeated event counts as unread again",
+    find: "if (!isNew) return;",
+    replace: "",
+    tests: ["sync/reduce"],
+  },
+  {
+    name: "sync: a deleted message stays unread",
+    find: 'if (isLast || mayBeUnread) draft.markStale(conversationId, "row");',
+    replace: "",
+    tests: ["sync/sync"],
+  },
+  {
+    name: "sync: a stored message is trusted",
+    find: 'if (kind === "message") return is({ ...MESSAGE, id: equals(messageId), conversation_id: equals(id) });',
+    replace: 'if (kind === "message") return is({});',
+    tests: ["sync/damage"],
+  },
+  {
+    name: "sync: a missing message is not noticed",
+    find: "if (messages.size !== wanted || messages.size !== entries.length)",
+    replace: "if (messages.size !== entries.length)",
+    tests: ["sync/damage"],
+  },
+  {
+    name: "sync: a message is sent before it is stored",
+    find: "void stored.then(() => this.#runOutbox());",
+    replace: "this.#runOutbox();",
+    tests: ["sync/sync"],
+  },
+  {
+    name: "sync: erased events are passed over",
+    find: "await this.#copy.commit(new Map([[CURSOR, null]]));",
+    replace: "",
+    tests: ["sync/erased"],
+  },
+];

@@ -20,6 +20,7 @@ function toMessage(number: number, sender = "usr_other", change: Partial<Message
       attachments: [],
       mentions: [],
       reply_to_id: null,
+      client_id: null,
       reactions: [],
       created_at: number,
       edited_at: null,

@@ -94,6 +94,7 @@ const MESSAGE: Fields = {
   attachments: listOf(has(FILE)),
   mentions: listOf(isText),
   reply_to_id: orNull(isText),
+  client_id: orNull(isText),
   reactions: listOf(has({ emoji: isText, count: isNumber, user_ids: listOf(isText) })),
   created_at: isNumber,
   edited_at: orNull(isNumber),

@@ -128,7 +128,7 @@ export class Fold {
     return shown;
   }
 
-  #toSent(message: Message & { client_id?: string | null }): SyncMessage {
+  #toSent(message: Message): SyncMessage {
     const known = this.#shown.get(message);
     if (known) return known;
     const { users, meta } = this.#copy;
@@ -157,7 +157,16 @@ export class Fold {
       ...{ avatar_url: me.avatar_url, kind: me.kind },
     };
     return {
-      ...{ id: client_id, key: client_id, conversation_id, type: "text", sender: sender ?? null, text, data },
+      ...{
+        id: client_id,
+        key: client_id,
+        client_id,
+        conversation_id,
+        type: "text",
+        sender: sender ?? null,
+        text,
+        data,
+      },
       ...{
         attachments: [],
         mentions: [...mentions],

@@ -39,7 +39,7 @@ export async function toRetry(store: Store, failed: Operation, key: string): Pro
 export function settle(copy: Copy, draft: Draft): void {
   if (copy.operations.size === 0) return;
   for (const [key, value] of [...draft.batch]) {
-    const message = value as Message & { client_id?: string | null };
+    const message = value as Message | null;
     if (!key.startsWith("message/") || !message?.client_id || message.sender?.id !== copy.meta?.me.id)
       continue;
     for (const operation of copy.operations.values()) {

@@ -1,6 +1,15 @@
 // What events and answers of the server change in the copy. Everything here can be applied again: an event that an answer
 // already contains changes nothing.
-import type { Contact, Conversation, Member, Message, Reaction, ShownUser, StreamEvent } from "parley-client";
+import type {
+  Contact,
+  Conversation,
+  Member,
+  Message,
+  Reaction,
+  ShownUser,
+  Snapshot,
+  StreamEvent,
+} from "parley-client";
 import type { Draft } from "./draft.ts";
 import {
   CURSOR,
@@ -13,8 +22,9 @@ import {
   talkKey,
   userKey,
 } from "./entries.ts";
-import type { SnapshotAnswer } from "./snapshot.ts";
 
+/** What a snapshot has at most. */
+export const SNAPSHOT = { conversations: 20, messages: 20 };
 /** More unread messages are not counted. */
 const MAX_UNREAD = 100;
 
@@ -243,7 +253,7 @@ export function putOlder(draft: Draft, id: string, { data, has_more }: PageOfMes
  */
 export function putSnapshot(
   draft: Draft,
-  snapshot: SnapshotAnswer,
+  snapshot: Snapshot,
   known: { meta: Meta | undefined; talks: readonly string[]; users: readonly string[]; isWhole: boolean },
 ): Meta {
   const { conversations, me } = snapshot;
@@ -260,13 +270,13 @@ export function putSnapshot(
   if (isWhole) {
     for (const id of known.talks) if (!ids.has(id)) draft.dropTalk(id);
     for (const id of known.users) draft.set(userKey(id), null);
-    draft.set(CURSOR, { id: snapshot.last_event_id, sequence: null });
+    draft.set(CURSOR, { id: snapshot.last_event_id!, sequence: null });
   }
   for (const { messages, members, contact, ...row } of conversations) {
     putRow(draft, meta, row);
-    draft.change(row.id, { members: members ?? null });
+    draft.change(row.id, { members });
     if (contact) draft.set(contactKey(contact.id), contact);
-    const page = { data: messages, has_more: messages.length >= snapshot.messagesPerConversation };
+    const page = { data: messages, has_more: messages.length >= SNAPSHOT.messages };
     putNewest(draft, row.id, page, isWhole);
     if (isWhole) draft.set(staleKey(row.id), null);
   }

@@ -66,6 +66,7 @@ async function createMessage(
   const { key, conversation_id, client_id, text, data, mentions, reply_to_id } = operation;
   const fields = {
     conversation_id,
+    client_id,
     ...(text !== null && { text }),
     ...(data !== null && { data }),
     ...(mentions.length > 0 && { mentions: [...mentions] }),

@@ -5,6 +5,7 @@ import { memoryStore } from "../../packages/parley-sync/src/index.ts";
 import { startApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { pair, say } from "../support/people.ts";
+import { proxy } from "../support/proxy.ts";
 import { openDevice, plain, settled, show } from "./device.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -45,4 +46,26 @@ test("after a month offline the copy is read again, and what waited is sent in o
     (await list()).flatMap(({ text }) => (text!.startsWith("queued") ? [text] : [])),
     Array.from({ length: 200 }, (_, i) => `queued ${i}`),
   );
+});
+
+test("a message whose answer was lost is not sent again after a month", async (t) => {
+  let now = Date.UTC(2026, 0, 1);
+  const app = await startApp(t, {}, { clock: () => now });
+  const { ann, conversation } = await pair(app);
+  const between = await proxy(t, app.url, (path) => (path === "/v1/messages" ? "lose the answer" : "pass"));
+  const store = memoryStore();
+  const first = await openDevice(t, { url: between.url, token: ann.token }, { store });
+  // Without its event, the device does not know that the message was sent.
+  first.client.events.stream = async function* () {
+    await new Promise(() => {});
+  };
+  first.sync.send(conversation, { text: "once" });
+  const list = () => first.client.messages.list({ conversation_id: conversation });
+  assert.ok(await eventually(async () => (await list()).data.length === 1));
+  await first.sync.close();
+  assert.equal((await store.scan("out/")).length, 1);
+  now += 30 * DAY_MS;
+  const back = await openDevice(t, { url: app.url, token: ann.token }, { store });
+  assert.ok(await settled(back));
+  assert.equal((await list()).data.length, 1);
 });

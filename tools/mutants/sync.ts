@@ -16,6 +16,12 @@ export const sync: readonly Mutant[] = [
     tests: ["sync/sync"],
   },
   {
+    name: "sync: a message is recognized only as long as its Idempotency-Key",
+    find: "conversation_id, client_id, ...(text !== null && { text }),",
+    replace: "conversation_id, ...(text !== null && { text }),",
+    tests: ["sync/erased"],
+  },
+  {
     name: "sync: the messages of a conversation are sent at once",
     find: 'if (operation.kind === "send") return operation.conversation_id;',
     replace: 'if (operation.kind === "send") return operation.key;',

@@ -45,10 +45,9 @@ export interface Operation {
   which: number;
 }
 
-// A month needs `client_id`: an Idempotency-Key is kept for 24 hours.
 const weights: Record<Operation["what"], number> = {
   ...{ send: 30, edit: 5, delete: 4, hide: 2, react: 5, unreact: 2, read: 8, older: 3 },
-  ...{ kill: 5, damage: 2, sleep: 4, wake: 6, cut: 3, month: 0, leave: 1, join: 2, block: 1, unblock: 2 },
+  ...{ kill: 5, damage: 2, sleep: 4, wake: 6, cut: 3, month: 1, leave: 1, join: 2, block: 1, unblock: 2 },
 };
 export const operation: fc.Arbitrary<Operation> = fc.record({
   what: fc.oneof(

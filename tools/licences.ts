@@ -17,7 +17,14 @@ export interface Package {
 interface Lock {
   packages: Record<
     string,
-    { version: string; license?: string; integrity?: string; hasInstallScript?: boolean; dev?: boolean }
+    {
+      version: string;
+      license?: string;
+      integrity?: string;
+      hasInstallScript?: boolean;
+      dev?: boolean;
+      link?: boolean;
+    }
   >;
 }
 
@@ -27,12 +34,15 @@ const LOCKS = ["package-lock.json", "runtime/package-lock.json"];
 export function pinnedPackages(root: string): Package[] {
   return LOCKS.flatMap((lock) => {
     const { packages } = JSON.parse(readFileSync(join(root, lock), "utf8")) as Lock;
-    return Object.entries(packages)
-      .filter(([path]) => path !== "")
-      .map(([path, { version, license, integrity, hasInstallScript = false, dev: isDev = false }]) => {
-        const name = path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
-        return { name, version, license, integrity, hasInstallScript, isDev };
-      });
+    return (
+      Object.entries(packages)
+        // Not this repository and its workspaces, to which the lock file has links.
+        .filter(([path, { link }]) => path.includes("node_modules/") && !link)
+        .map(([path, { version, license, integrity, hasInstallScript = false, dev: isDev = false }]) => {
+          const name = path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
+          return { name, version, license, integrity, hasInstallScript, isDev };
+        })
+    );
   });
 }
 

@@ -53,7 +53,7 @@ async function fill(db: Database, name: string, rows: Value[][]): Promise<void> 
 
 async function lay(db: Database, id: string, idOf: IdOf, { places, since, read }: Case): Promise<void> {
   const rows = places.flatMap(({ isGone, isOwn }, i) =>
-    isGone ? [] : [[id, idOf(i + 1), isOwn ? "a" : "b", "text", null, 0, 0, null, null, 1, null, 1]],
+    isGone ? [] : [[id, idOf(i + 1), isOwn ? "a" : "b", "text", null, 0, 0, null, null, 1, null, 1, null]],
   );
   const runs: [from: string, to: string][] = [];
   for (const [i, { isWithheld, splits }] of places.entries()) {

@@ -100,6 +100,18 @@ export const acting: readonly Mutant[] = [
     tests: ["http/mutual"],
   },
   {
+    name: "connecting two users shows the phone numbers through a block",
+    find: "const showsNumber = other.is_blocked === 0 && !input.contact.blocked;",
+    replace: "const showsNumber = !input.contact.blocked;",
+    tests: ["http/mutual"],
+  },
+  {
+    name: "connecting two users and blocking one shows the phone numbers",
+    find: "const showsNumber = other.is_blocked === 0 && !input.contact.blocked;",
+    replace: "const showsNumber = other.is_blocked === 0;",
+    tests: ["http/mutual"],
+  },
+  {
     name: "the limit of contacts does not hold for the other user",
     find: "if (maxContacts > 0 && (yield* countContacts(other.id, maxContacts)) >= maxContacts) {",
     replace: "if (maxContacts < 0) {",

@@ -109,6 +109,23 @@ onEachEngine("the phone numbers of mutual contacts are those that the users have
   assert.equal((await contactsOf(server, dave))[0]!.phone_number, "+44 20 7946 0000");
 });
 
+onEachEngine("mutual shows no phone number if one of the two blocks the other", async (server) => {
+  for (const blocker of ["ann", "bob", "request"] as const) {
+    const people = await scene(server);
+    const { ann, bob, shop } = people;
+    for (const who of [ann, bob])
+      await read(send(server, who, "PUT", "/v1/me", { phone_number: "+44 20 7946 0000" }), 200);
+    if (blocker !== "request") {
+      const other = blocker === "ann" ? bob : ann;
+      await asker(server, people[blocker])("PUT", `/v1/blocks/${other.name}`);
+    }
+    const { status, body } = await connect(server, shop, ann, bob.name, { blocked: blocker === "request" });
+    assert.deepEqual([status, body.phone_number], [201, ""], blocker);
+    const [theirs] = await contactsOf(server, bob);
+    assert.equal(theirs!.phone_number, "", blocker);
+  }
+});
+
 onEachEngine("mutual lifts no block of the other user", async (server) => {
   const { ann, bob, shop } = await scene(server);
   assert.equal((await send(server, bob, "PUT", `/v1/blocks/${ann.name}`)).status, 204);

@@ -170,7 +170,7 @@ function* addBack(
 
 interface CreateMutualContact {
   contact: CreateContact;
-  /** If not given, the contact gets the phone number that its user has set, or an empty text. */
+  /** If not given, the contact gets the phone number of its user, or an empty text if there is none or a block. */
   phoneNumber: string | undefined;
 }
 
@@ -187,12 +187,17 @@ const createMutualContact = write(
   function* (input: CreateMutualContact): Write<{ id: string }> {
     const { ownerId, usernameKey, maxContacts } = input.contact;
     yield* getUser(ownerId);
-    const other = yield* get<UserRow>(
-      sql`SELECT id, phone_number FROM users WHERE username_key = ${usernameKey}`,
+    const other = yield* get<UserRow & { is_blocked: number }>(
+      sql`SELECT u.id, u.phone_number, CASE WHEN EXISTS (SELECT 1 FROM blocks b JOIN users me ON me.id = ${ownerId}
+            WHERE (b.owner_id = u.id AND b.username_key = me.username_key)
+              OR (b.owner_id = me.id AND b.username_key = u.username_key)) THEN 1 ELSE 0 END AS is_blocked
+          FROM users u WHERE u.username_key = ${usernameKey}`,
     );
     if (!other) throw new ParleyError("user_not_found", undefined, { param: "username" });
     const own = yield* get(contactBy(ownerId, usernameKey));
-    const phone_number = input.phoneNumber ?? other.phone_number ?? "";
+    // Users do not know each other's number: a block hides it, also one that this write sets or lifts.
+    const showsNumber = other.is_blocked === 0 && !input.contact.blocked;
+    const phone_number = input.phoneNumber ?? ((showsNumber && other.phone_number) || "");
     const body = JSON.stringify({ ...JSON.parse(input.contact.body), phone_number });
     const contact = { ...input.contact, body, phoneDigits: phoneDigits(phone_number) };
     const id = own?.id ?? (yield* createContact(contact)).id;
@@ -208,7 +213,7 @@ const createMutualContact = write(
         { param: "username" },
       );
     }
-    yield* addBack(other.id, contact, { maxContacts, showsNumber: true });
+    yield* addBack(other.id, contact, { maxContacts, showsNumber });
     return { id };
   },
 );

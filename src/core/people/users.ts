@@ -308,7 +308,12 @@ export function newUser(core: DataAccess, caller: Caller | null, fields: UserFie
     acceptsEveryone: fields.accepts_everyone ?? false,
     messageLimit: fields.message_limit ?? null,
     data: fields.data ?? null,
-    setFields: addSetFields("", fields),
+    // Null is the same as no field: nobody has cleared anything.
+    setFields: addSetFields("", {
+      phone_number: fields.phone_number ?? undefined,
+      display_name: fields.display_name ?? undefined,
+      avatar_url: fields.avatar_url ?? undefined,
+    }),
     conversationId: core.newId("cnv"),
     createdAt: core.clock(),
     entry: newEntry(core, caller),

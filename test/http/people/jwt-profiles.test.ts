@@ -95,6 +95,15 @@ for (const engine of ENGINES) {
     );
   });
 
+  test(`claims fill the fields that a new user has null (${engine})`, async (t) => {
+    const server = await start(t);
+    const admin = asker(server, await server.user({ scopes: SCOPES }));
+    const empty = { display_name: null, avatar_url: null, phone_number: null };
+    const { status } = await admin("POST", "/v1/users", { username: "ada", subject: "42", ...empty });
+    assert.equal(status, 201);
+    assert.deepEqual(await profile(server, CLAIMS), SHOWN);
+  });
+
   test(`20 tokens at once with a new name change the profile once (${engine})`, async (t) => {
     const server = await start(t);
     await profile(server, {});

@@ -143,8 +143,8 @@ export const acting: readonly Mutant[] = [
   },
   {
     name: "a bot that accepts everyone adds nobody back",
-    find: "if (row.peer_id === null && row.accepting_id !== null)",
-    replace: "if (row.peer_id === null && row.accepting_id === ownerId)",
+    find: "if (row.peer_id !== null || row.accepting_id === null) return created;",
+    replace: "if (row.peer_id !== null || row.accepting_id !== ownerId) return created;",
     tests: ["http/mutual"],
   },
   {

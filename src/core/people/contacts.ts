@@ -135,11 +135,13 @@ export async function createContact(
   try {
     if (!mutual) {
       const { result, replayed } = await writeIdempotent(core, asked, "createContact", input);
-      // If it has joined the conversation of a user, it may show their profile.
-      const isJoined = result.conversation_id !== contact.conversation_id && mayRead(caller);
-      const profile = isJoined ? await readBack(findPeerProfile(core, caller, result.id)) : null;
+      const { is_added_back, ...made } = result;
+      // If both have each other, it may show their profile.
+      const isMutual = is_added_back || made.conversation_id !== contact.conversation_id;
+      const mayShow = isMutual && mayRead(caller);
+      const profile = mayShow ? await readBack(findPeerProfile(core, caller, made.id)) : null;
       return {
-        ...versioned(core, [JSON.stringify({ ...contact, ...result }), null, null, profile, 1]),
+        ...versioned(core, [JSON.stringify({ ...contact, ...made }), null, null, profile, 1]),
         replayed,
       };
     }

@@ -216,7 +216,8 @@ for (const engine of ENGINES)
     const server = await startOnEngine(t, engine, { maxContacts: 2 });
     const { ann, bob, shop } = await scene(server);
     const post = (body: object) => asker(server, shop)("POST", "/v1/users", body);
-    const bot = (await post({ username: "Helper", kind: "bot", accepts_everyone: true })).body;
+    const shown = { display_name: "The helper", avatar_url: "https://example.com/helper.png" };
+    const bot = (await post({ username: "Helper", kind: "bot", accepts_everyone: true, ...shown })).body;
     assert.deepEqual([bot.kind, bot.accepts_everyone, bot.message_limit], ["bot", true, null]);
     const asBot = acting(shop, { id: bot.id as string, token: "", headers: { authorization: "" } });
     await asker(server, shop)("PUT", `/v1/users/${ann.id}`, { phone_number: "+44 20 7946 0000" });
@@ -225,6 +226,7 @@ for (const engine of ENGINES)
         send(server, who, "POST", "/v1/contacts", { username: "helper", phone_number: "000" }),
         201,
       );
+      assert.deepEqual([contact.profile_name, contact.avatar_url], [shown.display_name, shown.avatar_url]);
       await say(server, who, contact.conversation_id as string, `from ${who.name}`);
       assert.deepEqual(await messagesOf(server, asBot, contact.conversation_id), [`from ${who.name}`]);
       await say(server, asBot, contact.conversation_id as string, "hello");
@@ -244,6 +246,7 @@ for (const engine of ENGINES)
       send(server, carol, "POST", "/v1/contacts", { username: "helper", phone_number: "000" }),
       201,
     );
+    assert.deepEqual([contact.profile_name, contact.avatar_url], [null, null]);
     await say(server, carol, contact.conversation_id as string, "hi");
     assert.deepEqual(await messagesOf(server, asBot, contact.conversation_id), []);
     // Others are not added back, until they accept everyone.

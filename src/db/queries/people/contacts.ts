@@ -44,6 +44,8 @@ export interface CreatedContact {
   id: string;
   conversation_id: string;
   created_at: number;
+  /** Whether the user of that name, who accepts everyone, has the owner back. */
+  is_added_back?: true;
 }
 
 /**
@@ -105,11 +107,11 @@ const createContact = write(
       yield* run(publishInvitationsOf("group.created", createdAt, ownerId, usernameKey));
     }
     const conversation_id = row.peer_id === null ? conversationId : yield* joinPeer(input);
+    const created = { id, conversation_id, created_at: toSeconds(createdAt) };
+    if (row.peer_id !== null || row.accepting_id === null) return created;
     // The limit of contacts is for those that a user adds.
-    if (row.peer_id === null && row.accepting_id !== null) {
-      yield* addBack(row.accepting_id, input, { maxContacts: 0, showsNumber: false });
-    }
-    return { id, conversation_id, created_at: toSeconds(createdAt) };
+    yield* addBack(row.accepting_id, input, { maxContacts: 0, showsNumber: false });
+    return { ...created, is_added_back: true };
   },
 );
 

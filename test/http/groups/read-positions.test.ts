@@ -123,6 +123,22 @@ onEachEngine("a new member neither sees earlier read positions nor counts as a r
   assert.deepEqual(await readers(server, ann, after), [dan.name]);
 });
 
+onEachEngine(
+  "with history all, a new member sees earlier read positions, and counts as a reader",
+  async (server) => {
+    const { ann, bob, conversation, group } = await trio(server, { history: "all" });
+    const before = await say(server, ann, conversation, "before");
+    await mark(server, bob, conversation, before);
+    const dan = await person(server, `dan of ${ann.name}`);
+    await add(server, dan, ann.name);
+    await read(send(server, ann, "POST", `${group}/members`, { username: dan.name }), 201);
+    await read(send(server, dan, "POST", `${group}/join`), 200);
+    assert.equal((await positions(server, dan, group))[bob.name], before);
+    await mark(server, dan, conversation, before);
+    assert.deepEqual(await readers(server, dan, before), [dan.name, bob.name]);
+  },
+);
+
 onEachEngine("a contact is a reader exactly if contact_read_id shows it", async (server) => {
   const { ann, bob, conversation, contact, back } = await pair(server);
   const message = await say(server, ann, conversation, "1");

@@ -204,6 +204,11 @@ export async function createMembers(
     const detail = "Send members only with joined, and without username.";
     throw new ParleyError("invalid_parameter", detail, { param: "members" });
   }
+  if (members?.length === 0) {
+    throw new ParleyError("invalid_parameter", "members must not be empty. Name at least one user.", {
+      param: "members",
+    });
+  }
   if (!names[0]) throw missingField("username", newUsername);
   if (!joined) return inviteMember(core, caller, groupId, names[0], key);
   const { rows, replayed } = await addMembers(core, caller, groupId, names, key);

@@ -143,12 +143,14 @@ test("joined is refused without act_as, for other members, for unknown names and
       400,
       "invalid_parameter",
     ],
-    [asAnn("POST", path, { members: [], joined: true }), 400, "missing_parameter"],
     [asAnn("POST", path, {}), 400, "missing_parameter"],
   ] as const) {
     const { status: actual, body } = await answer;
     assert.deepEqual([actual, body.code], [status, code]);
   }
+  const none = await asAnn("POST", path, { members: [], joined: true });
+  assert.deepEqual([none.status, none.body.param], [400, "members"]);
+  assert.match(String(none.body.detail), /^members must not be empty/);
   const many = Array.from({ length: 101 }, (_, i) => `name ${i}`);
   for (const to of [path, "/v1/groups"]) {
     const fields = { members: many, joined: true, ...(to === path ? {} : { name: "G" }) };

@@ -4,6 +4,7 @@ import type { Core } from "../../core/node/core.ts";
 import { knownCaller, verifyToken, wasValid } from "../../core/people/sign-in.ts";
 import type { Scope } from "../../core/people/tokens.ts";
 import { findActing } from "../../core/people/users.ts";
+import { newUsername } from "../../core/resource/fields.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import { ACT_AS, isActing, readActingUser } from "./acting.ts";
 import type { Requester } from "./client-address.ts";
@@ -40,9 +41,13 @@ async function actAs(
 ): Promise<Caller> {
   const holder = await authenticated;
   requireScope(holder, "act_as");
-  const userId = await findActing(core, readActingUser(request));
-  if (userId === undefined)
-    throw new ParleyError("user_not_found", `No user matches ${ACT_AS}.`, { param: ACT_AS });
+  const named = readActingUser(request);
+  const userId = await findActing(core, named);
+  if (userId === undefined) {
+    const mistake = "username" in named ? newUsername.explain?.(named.username) : undefined;
+    const detail = `No user matches ${ACT_AS}.${mistake === undefined ? "" : ` ${mistake}`}`;
+    throw new ParleyError("user_not_found", detail, { param: ACT_AS });
+  }
   const caller = { ...holder, userId, actedById: holder.userId };
   if (log.isDebug) log.debug({ request_id: request.id, ...actingFields(caller) }, "acting as a user");
   return caller;

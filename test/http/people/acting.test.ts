@@ -76,6 +76,8 @@ test("Parley-Act-As takes usernames in percent-encoding, and is refused if it is
     const { status, body } = await get(value);
     assert.deepEqual([status, body.code, body.param], [404, "user_not_found", "Parley-Act-As"], value);
   }
+  const { body } = await get("username:@ann");
+  assert.equal(body.detail, 'No user matches Parley-Act-As. Leave out the "@" of "@ann".');
 });
 
 test("Parley-Act-As needs the scope act_as, which neither default scopes nor admin include", async (t) => {

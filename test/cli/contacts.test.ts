@@ -71,7 +71,18 @@ onEachServer("a token with act_as connects two users", async (t, server) => {
       items(await who.run("contacts", "list", "--json")).map(({ username }) => username),
       [name],
     );
-  assert.equal((await shop.run("connect", "ada", "nobody")).code, 1);
+  for (const names of [
+    ["ada", "nobody"],
+    ["nobody", "ada"],
+  ])
+    assert.deepEqual(await shop.run("connect", ...names), {
+      ...{ code: 1, stdout: "", stderr: 'parley: No user is named "nobody".\n' },
+    });
+  assert.deepEqual(await shop.run("connect", "ada", "ADA"), {
+    ...{ code: 2, stdout: "", stderr: "parley: Name two different users.\n" },
+  });
+  const again = await shop.run("connect", "bob", "ada", "--json");
+  assert.deepEqual([again.code, items(again)[0].username], [0, "ada"]);
   assert.match((await shop.run("whoami", "--as", "bob")).stdout, /bob/);
   assert.equal((await shop.run("contacts", "rename", "ada", "Ada L.", "--as", "bob")).code, 0);
   const [contact] = items(await bob.run("contacts", "list", "--json"));

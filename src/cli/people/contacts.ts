@@ -1,4 +1,6 @@
 import { type Contact, type Parley, ParleyApiError } from "../../../packages/parley-client/src/index.ts";
+import { OperatorError } from "../../errors.ts";
+import { usernameKey } from "../../util/text.ts";
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
 import { asPerson } from "./access.ts";
@@ -47,15 +49,34 @@ export function addContact(
   });
 }
 
-/** Gives two users each other as contacts, with a token that has the scope `act_as`. */
+/** Gives two users each other as contacts, unless they have, with a token that has the scope `act_as`. */
 export function connectUsers(io: Io, user: string, other: string, options: JsonOption): Promise<number> {
+  if (usernameKey(user) === usernameKey(other)) throw new OperatorError("Name two different users.");
   return asPerson(io, async (parley) => {
-    const fields = { username: other, mutual: true };
-    const contact = await parley.as(`username:${user}`).contacts.create(fields, { signal: io.stop });
+    const contact = await connect(parley.as(`username:${user}`), user, other, { signal: io.stop });
     if (options.json) io.print(jsonLine(contact));
     else io.warn(harmless(`${user} and ${contact.username} have each other as contacts.`));
     return 0;
   });
+}
+
+/** Returns the contact by which the user has the other. Throws `user_not_found` with the name. */
+async function connect(
+  { contacts }: Parley,
+  user: string,
+  other: string,
+  options: { signal: AbortSignal },
+): Promise<Contact> {
+  try {
+    return await contacts.create({ username: other, mutual: true }, options);
+  } catch (error) {
+    if (!(error instanceof ParleyApiError)) throw error;
+    const { code, status, param, members } = error;
+    if (code === "contact_exists") return contacts.retrieve(String(members.existing_id), options);
+    if (code !== "user_not_found") throw error;
+    const detail = `No user is named ${JSON.stringify(param === "username" ? other : user)}.`;
+    throw new ParleyApiError({ code, status, detail });
+  }
 }
 
 export function renameContact(io: Io, who: string, name: string, options: JsonOption): Promise<number> {

@@ -111,7 +111,10 @@ function addUserCommands(program: Command, io: Io): void {
   user
     .command("add")
     .argument("<name>", "username")
+    .option("--name <text>", "name that others see")
     .option("--phone <number>", "phone number")
+    .option("--kind <kind>", "person or bot (default: person)")
+    .option("--accepts-everyone", "also give this user as a contact each user who adds this one")
     .option("--json", "print JSON")
     .description("create a user")
     .action(async (name, options) => (await import("./server/user.ts")).addUser(io, name, options));

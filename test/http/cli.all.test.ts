@@ -35,6 +35,10 @@ test("commands add and remove users and tokens of a running server, at once", as
   const added = await command.run("user", "add", "Zoë", "--phone", "555-0100", "--json");
   assert.equal(added.code, 0, added.stderr);
   assert.match(JSON.parse(added.stdout).id, /^usr_/);
+  const fields = ["--name", "The helper", "--kind", "bot", "--accepts-everyone", "--json"];
+  const bot = JSON.parse((await command.run("user", "add", "helper", ...fields)).stdout);
+  assert.deepEqual([bot.display_name, bot.kind, bot.accepts_everyone], ["The helper", "bot", true]);
+  assert.equal((await command.run("user", "remove", "helper")).code, 0);
   const made = await command.run("token", "create", "zoë", "--scope", "contacts:read", "--expires", "30d");
   const token = made.stdout.trim();
   assert.match(token, TOKEN);
@@ -74,6 +78,7 @@ test("a failing command ends with 2 and says how to fix it, without a stack", as
     [["user", "add", " x"], /^parley: NAME must be a string of 1 to 128 characters/],
     [["user", "add", "\u200b"], /^parley: NAME must be a string of 1 to 128 characters/],
     ["user add x --phone 1".split(" "), /^parley: --phone must be/],
+    ["user add x --kind robot".split(" "), /^parley: --kind must be "person" or "bot"/],
     [["token", "create", "nobody"], /^parley: No user is named "nobody"/],
     ["token create nobody --scope all".split(" "), /^parley: --scope must be one of contacts:read/],
     ["token create nobody --expires soon".split(" "), /30d/],

@@ -5,6 +5,7 @@ import {
   getUserByName,
   allUsers as listAll,
   updateUser,
+  userFields,
 } from "../../core/people/users.ts";
 import {
   avatarUrl,
@@ -25,10 +26,20 @@ interface JsonOption {
   json?: boolean;
 }
 
-export async function addUser(io: Io, name: string, options: JsonOption & { phone?: string }): Promise<void> {
+interface AddOptions extends JsonOption {
+  name?: string;
+  phone?: string;
+  kind?: string;
+  acceptsEveryone?: boolean;
+}
+
+export async function addUser(io: Io, name: string, options: AddOptions): Promise<void> {
   const fields = {
     username: readField("NAME", newUsername, name),
-    phone_number: options.phone === undefined ? null : readField("--phone", phoneNumber, options.phone),
+    display_name: readOption("--name", profileName, options.name),
+    phone_number: readOption("--phone", phoneNumber, options.phone),
+    kind: readOption("--kind", userFields.kind, options.kind),
+    accepts_everyone: options.acceptsEveryone,
   };
   const { replayed, ...user } = await withDataAccess(readConfig(io.env), (core) =>
     createUser(core, null, fields),
@@ -71,9 +82,12 @@ export async function editUser(
   else io.warn(`Changed ${JSON.parse(json).username}.`);
 }
 
-function readChange<T>(label: string, field: Field<T, true>, text: string | undefined): T | null | undefined {
-  if (text === undefined) return undefined;
-  return text === "" ? null : readField(label, field, text);
+function readChange<T>(label: string, field: Field<T>, text: string | undefined): T | null | undefined {
+  return text === "" ? null : readOption(label, field, text);
+}
+
+function readOption<T>(label: string, field: Field<T>, text: string | undefined): T | undefined {
+  return text === undefined ? undefined : readField(label, field, text);
 }
 
 export async function removeUser(io: Io, name: string, options: JsonOption): Promise<void> {

@@ -237,7 +237,7 @@ export const catalogue = {
   preview_not_found: {
     title: "No preview",
     explanation:
-      "There is no preview of this file: it is no JPEG, PNG, GIF or WebP, is damaged or too large, or the server makes no previews. Use `file_url`.",
+      "There is no preview of this file: it is no JPEG, PNG, GIF or WebP, is damaged or too large, or the server makes no previews. Leave out `width` to get the file itself.",
   },
   file_type_refused: {
     title: "File type not accepted",

@@ -107,8 +107,12 @@ function isAccessToken(typ: unknown): boolean {
 }
 
 /** Creates the error of a JWT that is not accepted. */
-export function refused(reason: string, remedy = "Get a new one."): ParleyError {
-  return new ParleyError("invalid_token", `The JWT was rejected: ${reason}. ${remedy}`);
+export function refused(
+  reason: string,
+  remedy = "Get a new one.",
+  options: { param?: string } = {},
+): ParleyError {
+  return new ParleyError("invalid_token", `The JWT was rejected: ${reason}. ${remedy}`, options);
 }
 
 function notYetValid(claim: string): ParleyError {

@@ -66,7 +66,10 @@ function subjectOf({ sub }: JWTPayload): string {
 async function makeUser(core: Core, subject: string, claims: JWTPayload): Promise<void> {
   const name = newUsername.parse(claims.preferred_username) ?? newUsername.parse(subject);
   if (name === undefined) {
-    throw refused(`preferred_username or sub must be a valid username: ${newUsername.accepts}`);
+    const reason = `preferred_username or sub must be a valid username: ${newUsername.accepts}`;
+    throw refused(reason, "Change preferred_username at the identity provider.", {
+      param: "preferred_username",
+    });
   }
   const made = newUser(core, null, { username: name, ...profileOf(claims) });
   // The user is the only possible actor, and has set no field here.

@@ -13,6 +13,7 @@ import {
 } from "../../../core/people/sign-in-browser.ts";
 import { anyText, optional, type Parsed, readFields } from "../../../core/resource/fields.ts";
 import { ParleyError } from "../../../errors.ts";
+import { errorFields } from "../../../util/log.ts";
 import { ACT_AS, isActing } from "../../protocol/acting.ts";
 import { authenticate, countFailure, tokenOf } from "../../protocol/authentication.ts";
 import { bodyFields } from "../../protocol/bodies.ts";
@@ -99,7 +100,7 @@ async function findToken(
     throw new ParleyError("invalid_parameter", "Send either answer or code.", { param: "code" });
   }
   return checkGuess(context, request, reply, async () =>
-    code === undefined ? redeem(core, request, reply, answer!) : toSession(openLinkCode(core, code)),
+    code === undefined ? redeem(context, request, reply, answer!) : toSession(openLinkCode(core, code)),
   );
 }
 
@@ -121,7 +122,7 @@ async function checkGuess<T>(
 
 /** Redeems the answer of the identity provider. */
 async function redeem(
-  core: Core,
+  { core, log }: HttpContext,
   request: FastifyRequest,
   reply: FastifyReply,
   answer: string,
@@ -135,7 +136,12 @@ async function redeem(
     );
   }
   const claims = await openId.finish(redirectUri(core), answer, pending);
-  return signInByOpenId(core, claims);
+  try {
+    return await signInByOpenId(core, claims);
+  } catch (error) {
+    log.warn({ request_id: request.id, ...errorFields(error) }, "a sign-in at the OpenID provider failed");
+    throw error;
+  }
 }
 
 /** The client has the key of the cookie, and can have put any text into it. */

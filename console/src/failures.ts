@@ -53,7 +53,7 @@ export const LABELS = {
 const ACCEPTED: Readonly<Record<string, string>> = {
   username: `${LABELS.username} must have 1 to 128 characters, at least one of them visible.`,
   phone_number: `${LABELS.phone_number} must have 3 to 64 characters, at least 3 of them digits.`,
-  display_name: `${LABELS.display_name} must have at most 128 characters.`,
+  display_name: `${LABELS.display_name} must have at most 128 characters, without tabs or other control characters.`,
   name: "The name must have 1 to 128 characters, at least one of them visible.",
   q: "Search for at most 20 words.",
   emoji: "A reaction is one character, such as an emoji.",

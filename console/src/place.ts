@@ -18,8 +18,17 @@ export function leaveForGood(): void {
   location.replace("#");
 }
 
+/** Returns the code of a sign-in link in the page's address; null if there is none. */
+export function findLinkCode(): string | null {
+  return new URLSearchParams(location.hash.slice(1)).get("sign-in");
+}
+
 export function usePlace(): string {
-  const read = () => location.hash.slice(1);
+  const read = () => {
+    // Ignores a sign-in link while somebody is signed in. Its code must not be sent as an id.
+    if (findLinkCode() !== null) history.replaceState(null, "", location.pathname);
+    return location.hash.slice(1);
+  };
   const [place, setPlace] = useState(read);
   useLayoutEffect(() => {
     const follow = () => setPlace(read());

@@ -187,6 +187,31 @@ test("a click on a sender says who it is, and adds a stranger", { skip: noChromi
   assert.deepEqual(guard.complaints, []);
 });
 
+test("a contact who has not added the user back has one name, and no name reorders the text around it", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t);
+  const [ann, bob] = [await arrive(server, "ann"), await arrive(server, "bob", "Bo\u202Eb\u2066")];
+  const kim = await arrive(server, "kim", "Kim K");
+  for (const user of [ann, kim]) await makeContact(server, user, "bob");
+  for (const name of ["ann", "kim"]) await makeContact(server, bob, name);
+  await makeContact(server, ann, "kim");
+  const { conversation_id } = await gather(server, "Club", { bob, ann, kim });
+  await say(server, kim, conversation_id, "hello of Kim");
+  await say(server, bob, conversation_id, "hello of Bob");
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await signIn(page, server.url, ann.token);
+  const club = page.getByRole("option", { name: "Club" });
+  await club.getByText("Bob: hello of Bob").waitFor();
+  assert.equal(await club.locator("bdi").textContent(), "hello of Bob");
+  await club.click();
+  await find(page, "hello of Kim").getByRole("button", { name: "kim", exact: true }).waitFor();
+  await page.getByRole("option", { name: /^kim\b/ }).waitFor();
+  await line(page, "kim joined").waitFor();
+  assert.doesNotMatch(await page.content(), /[\u202A-\u202E\u2066-\u2069]/);
+  assert.deepEqual(guard.complaints, []);
+});
+
 /** Chooses a picture, looks at it, and removes it again. */
 async function changePicture(page: Page): Promise<void> {
   const dialog = page.getByRole("dialog", { name: "Your profile" });
@@ -247,6 +272,10 @@ for (const [size, viewport] of [
       await assertAccessible(page, `profile ${colorScheme}`);
     }
     await dialog.getByLabel("Phone number").fill("+15550100");
+    await dialog.getByLabel("Display name").fill("Ada\tLovelace");
+    await press(page, "Save");
+    await dialog.getByRole("alert").filter({ hasText: "1 to 100 characters" }).waitFor();
+    await dialog.getByLabel("Display name").fill("Ada Lovelace");
     await press(page, "Save");
     await page.getByText("Your profile was changed.").waitFor();
     const me = await read<Record<string, unknown>>(send(server, ann, "GET", "/v1/me"), 200);

@@ -111,5 +111,36 @@ test("a sign-in link asks, then signs a browser in, but replaces no user", {
   await other.goto(await link(bob));
   await other.getByRole("link", { name: "Notes to self" }).waitFor();
   assert.equal(await me(), ada.id);
+  // Only the hash of the address changes.
+  const asked: string[] = [];
+  other.on("request", (request) => asked.push(request.url()));
+  const bobs = await link(bob);
+  await other.goto(bobs);
+  await other.waitForURL(`${server.url}/`);
+  await other.getByRole("link", { name: "Notes to self" }).click();
+  await other.getByRole("heading", { name: "Notes to self" }).waitFor();
+  const code = bobs.slice(bobs.indexOf("=") + 1);
+  assert.deepEqual(
+    asked.filter((url) => url.includes("sign-in") || url.includes(code)),
+    [],
+  );
+  assert.equal(await me(), ada.id);
+  await signOut(other);
+  await other.getByLabel("Access token").waitFor();
+  await other.goto(bobs);
+  await other.getByRole("heading", { name: "Sign in as user-2?", exact: true }).waitFor();
   assert.deepEqual(guard.complaints, []);
+});
+
+test("a user whom the provider gives no usable username learns which claim is wrong", {
+  skip: noChromium,
+}, async (t) => {
+  const { server, provider } = await start(t);
+  provider.register(`${server.url}/`);
+  const { page } = await openPage(await openBrowser(t), server.url);
+  await page.route("https://fonts.googleapis.com/**", (route) => route.abort());
+  await page.goto(`${server.url}/`);
+  await offer(page).click();
+  await signInThere(page, "x".repeat(129));
+  await page.getByRole("alert").filter({ hasText: "the claim preferred_username" }).waitFor();
 });

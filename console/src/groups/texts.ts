@@ -1,9 +1,9 @@
 // Texts about events in groups and about their members.
 import type { Conversation, Group, Message } from "../../../packages/parley-client/src/index.ts";
-import type { Face, KnownPeople, User } from "../people/known-people.ts";
+import { type Face, type KnownPeople, plain, type User } from "../people/known-people.ts";
 
 export function toGroupFace({ id, name }: Group): Face {
-  return { name, seed: id, picture: undefined, isGroup: true };
+  return { name: plain(name), seed: id, picture: undefined, isGroup: true };
 }
 
 /** Returns who wrote a message, as a prefix; empty if the name of the conversation says it. */
@@ -22,7 +22,7 @@ export function toSpeaker(
 export function toInviter({ invited_by: user }: Group, people: KnownPeople): string {
   if (!user) return "Somebody";
   const { name, username } = people.toPerson(user);
-  return name === username ? name : `${name} (@${username})`;
+  return username === undefined || name === username ? name : `${name} (@${plain(username)})`;
 }
 
 /** Returns the text of a system message. `meId`: the reader. */
@@ -40,7 +40,7 @@ export function toSystemText({ type, sender, data }: Message, meId: string, peop
   if (type === "joined" && users) return `${by} added ${users.map(toObject).join(", ") || "deleted users"}`;
   if (type === "joined") return `${by} joined`;
   if (type === "left") return `${by} left`;
-  if (type === "renamed") return `${by} renamed the group to ${name}`;
+  if (type === "renamed") return `${by} renamed the group to ${plain(name ?? "")}`;
   const subject = toSubject(user);
   if (type === "removed") {
     const whom = subject === "You" ? "you" : user ? subject : "a deleted user";

@@ -122,7 +122,8 @@ export function ContactHeader(props: {
         />
         <span class="muted small ellipsis">
           {blocked && <strong class="blocked">Blocked</strong>}
-          {blocked && " · "}@{contact.username} · {contact.phone_number}
+          {blocked && " · "}
+          <bdi>@{contact.username}</bdi> · <bdi>{contact.phone_number}</bdi>
           <Presence contact={contact} />
         </span>
       </div>

@@ -96,7 +96,8 @@ function Latest({ conversation, name }: { conversation: Conversation; name: stri
         <span class="typing ellipsis">{typing}</span>
       ) : (
         <span class={unread > 0 ? "ellipsis strong" : "muted ellipsis"}>
-          {last && `${toSpeaker(conversation, last, me.id, people)}${toOneLine(last)}`}
+          {last && toSpeaker(conversation, last, me.id, people)}
+          {last && <bdi>{toOneLine(last)}</bdi>}
         </span>
       )}
       {unread > 0 && (

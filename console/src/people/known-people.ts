@@ -55,6 +55,14 @@ const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
 /** Matches the address of a picture that a Parley server stores. */
 const STORED = /\/v1\/avatars\/usr_\w+\/avt_\w+$/;
 
+/** Matches characters that would reorder the text around a name. */
+const REORDERING = /[\u202A-\u202E\u2066-\u2069]/g;
+
+/** Returns a name for running text. */
+export function plain(name: string): string {
+  return name.replace(REORDERING, "");
+}
+
 /** Returns the name; empty if it has no visible character. */
 export function visible(name: string | null): string {
   return name !== null && VISIBLE.test(name) ? name : "";
@@ -165,7 +173,7 @@ export class KnownPeople extends Watched {
   toFace({ contact_id, group_id, name }: Pick<Conversation, "contact_id" | "group_id" | "name">): Face {
     const contact = contact_id !== null && this.#contacts.get(this.#keys.get(contact_id) ?? "");
     if (contact) return this.toContact(contact);
-    const shown = { name: visible(name) || "No name", picture: undefined };
+    const shown = { name: plain(visible(name)) || "No name", picture: undefined };
     if (group_id !== null) return { ...shown, seed: group_id, isGroup: true };
     return { ...shown, seed: this.#isLoaded ? (contact_id ?? "") : undefined };
   }
@@ -244,16 +252,19 @@ export class KnownPeople extends Watched {
 
 /**
  * The user's own name for a contact comes first, then the name that the person has chosen, then the username. The
- * picture follows the same order. The colour follows from the username, which never changes.
+ * picture follows the same order. Of a contact only what the contact shows counts, also in groups: otherwise the name
+ * would depend on the groups that were open. The colour follows from the username, which never changes.
  */
 function toPerson(username: string, contact: Contact | undefined, user: Omit<NamedUser, "username">): Person {
   // The contact may spell it otherwise.
   const spelled = contact?.username ?? username;
-  const own = contact ? visible(contact.display_name) || visible(contact.profile_name) : "";
+  const name = contact
+    ? visible(contact.display_name) || visible(contact.profile_name)
+    : visible(user.display_name);
   return {
-    name: own || visible(user.display_name) || spelled,
+    name: plain(name || spelled),
     seed: toKey(username),
-    picture: toPicture(contact?.avatar_url ?? user.avatar_url),
+    picture: toPicture((contact ?? user).avatar_url),
     username: spelled,
     isBot: user.kind === "bot",
     contact,

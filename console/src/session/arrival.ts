@@ -1,6 +1,7 @@
 // Sign-ins that begin elsewhere: at an identity provider, or with a link of the command line. The browser arrives with
 // the result in the page's address, which is removed at once, so that neither the history nor a copied address has it.
 import { randomKey } from "../../../packages/parley-client/src/index.ts";
+import { findLinkCode } from "../place.ts";
 import { type KeptAccess, keep, keptAccess } from "./kept-session.ts";
 import { HERE } from "./session.ts";
 import { tabStore } from "./storage.ts";
@@ -17,9 +18,9 @@ export interface Arrival {
 
 /** Returns the sign-in that the page's address finishes; undefined if it finishes none. */
 export function takeArrival(): Arrival | undefined {
-  const { search, hash, pathname } = location;
+  const { search, pathname } = location;
   const query = new URLSearchParams(search);
-  const code = new URLSearchParams(hash.slice(1)).get("sign-in");
+  const code = findLinkCode();
   const isAnswer = query.has("state") && (query.has("code") || query.has("error"));
   if (!isAnswer && code === null) return undefined;
   history.replaceState(null, "", pathname);
@@ -71,11 +72,14 @@ async function ask(path: string, key: string, body: URLSearchParams | null = nul
     throw new Error("The server cannot be reached. Check your network.");
   });
   if (response.ok) return response;
-  const { code } = await response.json().catch(() => ({}));
+  const { code, param } = await response.json().catch(() => ({}));
+  if (param === "preferred_username") throw new Error(NO_USERNAME);
   throw new Error(FAILURES[code] ?? "The server failed. Try again, or ask your administrator.");
 }
 
 const NO_STORAGE = "This browser stores nothing for this page. Allow it, or use a token.";
+const NO_USERNAME =
+  "The identity provider gives you no username that Parley accepts. Ask your administrator to set the claim preferred_username to 1 to 128 characters.";
 const EXPIRED = "This sign-in was refused or has expired. Sign in again.";
 /** By the code of the error. */
 const FAILURES: Readonly<Record<string, string>> = {

@@ -8,6 +8,8 @@ import { useSession } from "./session.ts";
 
 /** The most characters of a name. */
 const MAX_NAME = 100;
+/** A name for a contact may be longer. */
+const WRONG_NAME = `${LABELS.display_name} must have 1 to ${MAX_NAME} characters, at least one of them visible, without tabs or other control characters.`;
 const FIELDS = ["display_name", "phone_number"] as const;
 
 export function Profile({ onClose }: { onClose: () => void }) {
@@ -79,7 +81,7 @@ export function Profile({ onClose }: { onClose: () => void }) {
 
 const HINTS = {
   display_name: "What others call you, unless they choose another name for you",
-  phone_number: "Only you and administrators see it",
+  phone_number: "Only you, administrators and people with whom an app connects you see it",
 };
 
 function ProfileField(props: { name: (typeof FIELDS)[number]; initial: string; failure: typeof NO_FAILURE }) {
@@ -98,7 +100,7 @@ function ProfileField(props: { name: (typeof FIELDS)[number]; initial: string; f
       />
       {isWrong && (
         <p class="failure" role="alert">
-          {failure.text}
+          {name === "display_name" ? WRONG_NAME : failure.text}
         </p>
       )}
     </>

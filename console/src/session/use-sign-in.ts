@@ -2,6 +2,7 @@
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { explain, isRefused } from "../failures.ts";
 import { forgetDrafts } from "../messages/drafts.ts";
+import { findLinkCode } from "../place.ts";
 import { type Arrival, takeArrival } from "./arrival.ts";
 import {
   endSession,
@@ -99,6 +100,12 @@ export function useSignIn(): SignInState {
     else if (kept) start(kept);
   }, []);
   useLayoutEffect(() => followTabs(follow), []);
+  useLayoutEffect(() => {
+    // A link that is opened in a tab with the sign-in changes only the address.
+    const arrive = () => access.current === undefined && findLinkCode() !== null && location.reload();
+    addEventListener("hashchange", arrive);
+    return () => removeEventListener("hashchange", arrive);
+  }, []);
   const fail = (error: Error) => setPhase({ at: "out", reason: error.message, unsent: [] });
   const finish = (arrival: Arrival) => {
     setPhase({ at: "starting" });

@@ -35,6 +35,24 @@ export interface Rebuilt {
 
 let worlds = 0;
 
+/** Repeats a write that is refused for too many conflicts with others. */
+async function untilFree<T>(write: () => Promise<T>): Promise<T> {
+  let result: { value: T } | undefined;
+  const isDone = () =>
+    write().then(
+      (value) => {
+        result = { value };
+        return true;
+      },
+      (error) => {
+        if (error.code !== "unavailable") throw error;
+        return false;
+      },
+    );
+  assert.ok(await eventually(isDone), "it is refused again and again");
+  return result!.value;
+}
+
 export class World {
   readonly model = new Model();
   readonly groups = new Groups(this.model);
@@ -78,7 +96,7 @@ export class World {
     const { core } = this.server.app;
     const accepts_everyone = this.backEnd !== undefined && name.startsWith("bot");
     const user = this.model.makeUser(name, this.clock.now, accepts_everyone);
-    user.id = (await createUser(core, null, { username: name, accepts_everyone })).id;
+    user.id = (await untilFree(() => createUser(core, null, { username: name, accepts_everyone }))).id;
     for (let i = 0; i < 2; i++) user.tokens.push((await createToken(core, null, user.id, {})).token);
     const me = (await this.ask(user, "GET", "/v1/me", 200)) as { conversation_id: string };
     user.notes.id = me.conversation_id;
@@ -88,17 +106,7 @@ export class World {
     this.model.users.delete(user.name);
     this.groups.eraseUser(user, this.clock.now);
     this.model.eraseUser(user, this.clock.now);
-    // An erasure may be refused for too many conflicts: repeat it.
-    const erased = await eventually(() =>
-      deleteUser(this.server.app.core, null, user.id).then(
-        () => true,
-        (error) => {
-          if (error.code !== "unavailable") throw error;
-          return false;
-        },
-      ),
-    );
-    assert.ok(erased);
+    await untilFree(() => deleteUser(this.server.app.core, null, user.id));
     // Departures from groups take several steps, each of which notifies the others; invitations of the name end
     // before a new user can have it.
     const { db } = this.server.app.core;

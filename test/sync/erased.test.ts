@@ -1,6 +1,7 @@
 // A device that was away for longer than the server keeps events.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Parley } from "../../packages/parley-client/src/index.ts";
 import { memoryStore } from "../../packages/parley-sync/src/index.ts";
 import { startApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
@@ -68,4 +69,48 @@ test("a message whose answer was lost is not sent again after a month", async (t
   const back = await openDevice(t, { url: app.url, token: ann.token }, { store });
   assert.ok(await settled(back));
   assert.equal((await list()).data.length, 1);
+});
+
+test("a row that was requested before the copy was read again does not replace it", async (t) => {
+  let now = Date.UTC(2026, 0, 1);
+  const app = await startApp(t, {}, { clock: () => now });
+  const { ann, bob, conversation } = await pair(app);
+  await say(app, bob, conversation, "first");
+  const store = memoryStore();
+  const at = { url: app.url, token: ann.token };
+  const first = await openDevice(t, at, { store });
+  assert.ok(await settled(first));
+  await first.sync.close();
+  await store.write(new Map([[`stale/${conversation}`, { what: "row" }]]));
+  await say(app, bob, conversation, "second");
+  now += 30 * DAY_MS;
+  const client = new Parley(at);
+  const [said, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  // The contact is read after the row: a message comes meanwhile, and all is read again before the answer.
+  const { retrieve } = client.contacts;
+  client.contacts.retrieve = async (...given) => {
+    const contact = await retrieve.apply(client.contacts, given);
+    await say(app, bob, conversation, "third");
+    said.resolve();
+    await release.promise;
+    return contact;
+  };
+  const { snapshot } = client;
+  let snapshots = 0;
+  client.snapshot = async (...given) => {
+    if (++snapshots === 2) await said.promise;
+    return snapshot.apply(client, given);
+  };
+  const back = await openDevice(t, at, { store, client });
+  const row = () =>
+    back.sync
+      .inbox()
+      .getSnapshot()
+      .items.find(({ id }) => id === conversation);
+  assert.ok(await eventually(async () => row()?.unread_count === 3));
+  client.contacts.retrieve = retrieve;
+  release.resolve();
+  const last = await say(app, bob, conversation, "fourth");
+  assert.ok(await eventually(async () => row()?.last_message?.id === last));
+  assert.ok(await eventually(async () => row()?.unread_count === 4));
 });

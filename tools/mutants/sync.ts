@@ -87,4 +87,10 @@ export const sync: readonly Mutant[] = [
     replace: "",
     tests: ["sync/erased"],
   },
+  {
+    name: "sync: an answer replaces what was read after it",
+    find: "if (isWhole) this.#outdate();",
+    replace: "",
+    tests: ["sync/erased"],
+  },
 ];

@@ -37,8 +37,8 @@ export class Live {
   readonly #hooks: Hooks;
   readonly #stop = new AbortController();
   #following = new AbortController();
-  /** For each running request, the changes since it began: its answer may not have them. */
-  readonly #requests = new Set<Change[]>();
+  /** For each running request, the changes since it began, which its answer may not have, and its conversation. */
+  readonly #requests = new Map<Change[], string | null>();
   #isReady = false;
   #repairing: Promise<void> | undefined;
 
@@ -98,12 +98,22 @@ export class Live {
       const users = [...this.#copy.users.keys()];
       putSnapshot(draft, snapshot, { meta: this.#copy.meta, talks, users, isWhole });
     });
+    if (isWhole) this.#outdate();
     await this.#readContacts(isWhole).catch((error) => {
       // A token without `contacts:read` shows no contacts.
       if (!isCode(error, "insufficient_scope")) throw error;
     });
     this.#isReady = true;
     this.#repair();
+  }
+
+  /** Events no longer complete the answers of running requests: lists are dropped, conversations are read again. */
+  #outdate(): void {
+    for (const [since, id] of this.#requests)
+      since.push((draft) => {
+        draft.batch.clear();
+        if (id !== null) draft.markStale(id, "window");
+      });
   }
 
   /** Presence and profiles of contacts have no events. */
@@ -148,7 +158,7 @@ export class Live {
     if (event.conversation_id) await this.#copy.load(event.conversation_id);
     if (this.#stop.signal.aborted) return;
     const apply: Change = (draft) => applyEvent(draft, this.#copy.meta!, event);
-    for (const since of this.#requests) since.push(apply);
+    for (const since of this.#requests.keys()) since.push(apply);
     this.#commit((draft) => {
       apply(draft);
       draft.set(CURSOR, { id: event.id, sequence });
@@ -171,7 +181,7 @@ export class Live {
     change: (draft: Draft, answer: T) => void,
   ): Promise<T> {
     const since: Change[] = [];
-    this.#requests.add(since);
+    this.#requests.set(since, id);
     try {
       const answer = await read();
       if (id !== null) await this.#copy.load(id);
@@ -195,7 +205,7 @@ export class Live {
     return this.#reading(id, request, (draft, answer) => {
       const apply: Change = (draft) => change(draft, this.#copy.meta!, answer);
       apply(draft);
-      for (const since of this.#requests) since.push(apply);
+      for (const since of this.#requests.keys()) since.push(apply);
     });
   }
 

@@ -1,6 +1,7 @@
 // The local copy and the outbox against a real server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Parley } from "../../packages/parley-client/src/index.ts";
 import { type Batch, memoryStore, type SyncMessage } from "../../packages/parley-sync/src/index.ts";
 import { sharedApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
@@ -58,7 +59,9 @@ test("a message is shown at once, sent once and in order, although answers are l
     if (path !== "/v1/messages") return "pass";
     return isAway && seen.length % 2 === 0 ? "lose the answer" : isAway ? { status: 502 } : "pass";
   });
-  const device = await openDevice(t, { url: between.url, token: ann.token });
+  const at = { url: between.url, token: ann.token };
+  // The client repeats nothing, so that the outbox does.
+  const device = await openDevice(t, at, { client: new Parley({ ...at, maxRetries: 0 }) });
   const view = show(t, device, conversation);
   const sent = device.sync.send(conversation, { text: "0" });
   assert.deepEqual([sent.state, sent.text], ["waiting", "0"]);

@@ -93,4 +93,10 @@ export const sync: readonly Mutant[] = [
     replace: "",
     tests: ["sync/erased"],
   },
+  {
+    name: "sync: the upload of a large file begins anew",
+    find: "let upload = operation.uploads[at];",
+    replace: 'let upload = undefined as SendOperation["uploads"][string] | undefined;',
+    tests: ["sync/large-files"],
+  },
 ];

@@ -11,7 +11,7 @@ import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { type Between, type Fate, proxy } from "../support/proxy.ts";
 
-const CLIENT = new URL("../../client/", import.meta.url);
+const CLIENT = new URL("../../packages/parley-client/", import.meta.url);
 
 /** Serves a module of the client to the page. */
 function moduleAt(path: string): Fate {

@@ -32,8 +32,13 @@ function send({ method, path, body }: Asked): Promise<void> {
       counts[answer.statusCode!] = (counts[answer.statusCode!] ?? 0) + 1;
       answer.resume().on("end", resolve).on("error", reject);
     };
-    request(url + path, { agent, method, headers: body ? headers : { authorization } }, read)
-      .on("error", reject)
+    const begun = performance.now();
+    const sent = request(url + path, { agent, method, headers: body ? headers : { authorization } }, read);
+    sent
+      .on("error", (cause) => {
+        const how = `${sent.reusedSocket ? "a used" : "a new"} connection, after ${Math.round(performance.now() - begun)} ms`;
+        reject(new Error(`${cause.message}: ${method} ${path} on ${how}`));
+      })
       .end(body);
   });
 }

@@ -72,12 +72,12 @@ export function withOptional<T, K extends keyof T & string>(
   return { name, schema: { ...schema, required } };
 }
 
-/** Describes a value that is one of these resources, or null if that is among them. */
+/** Describes a value that is this resource or one of these, or null if that is among them. */
 export function anyOf<R extends readonly (Resource | null)[]>(
   ...resources: R
 ): Schema<R[number] extends infer E ? (E extends Resource<infer T> ? T : null) : never> {
   const schemas = resources.map((it) =>
     it ? { $ref: `#/components/schemas/${it.name}` } : { type: "null" },
   );
-  return { anyOf: schemas };
+  return schemas.length === 1 ? schemas[0]! : { anyOf: schemas };
 }

@@ -292,7 +292,7 @@ export interface components {
     /** A change of something that the recipient can see. */
     Event: {
       id: string;
-      /** One more than in your previous event. Without `types` and with all scopes, a larger step means that events are missing. */
+      /** One more than in your previous event. Without `types` and with the scopes of all types, a larger step means that events are missing. */
       sequence: number;
       type: "attachment.created" | "attachment.deleted" | "attachment.updated" | "contact.created" | "contact.deleted" | "contact.updated" | "conversation.updated" | "group.created" | "group.deleted" | "group.updated" | "member.created" | "member.deleted" | "member.updated" | "message.created" | "message.deleted" | "message.mentioned" | "message.updated" | "reaction.created" | "reaction.deleted" | "user.updated" | "webhook.disabled";
       /** Unix seconds, UTC. */

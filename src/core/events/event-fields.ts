@@ -54,7 +54,7 @@ export const eventResource = withOptional(
       id: common.id,
       sequence: described(
         integer,
-        "One more than in your previous event. Without `types` and with all scopes, a larger step means that events are missing.",
+        "One more than in your previous event. Without `types` and with the scopes of all types, a larger step means that events are missing.",
       ),
       type: common.type,
       timestamp: common.timestamp,

@@ -72,7 +72,7 @@ export const groups: readonly Group[] = [
   { tag: "events", description: "Changes of what the caller can see.", operations: [eventOperation] },
   {
     tag: "snapshot",
-    description: "The state that a client begins with, and its events continue.",
+    description: "The state that a client begins with, and the cursor of later events.",
     operations: [snapshotOperation],
   },
   { tag: "webhooks", description: "Addresses that Parley sends events to.", operations: webhookOperations },

@@ -5,7 +5,11 @@ import { columns } from "../../../src/db/columns.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { NEWEST, OLDEST } from "../../../src/db/page.ts";
 import { countUnread, findConversations } from "../../../src/db/queries/messages/inbox.ts";
-import { findLastMessages, findMessages } from "../../../src/db/queries/messages/messages.ts";
+import {
+  findLastMessages,
+  findMessages,
+  findNewestMessages,
+} from "../../../src/db/queries/messages/messages.ts";
 import { TABLES } from "../../../src/db/queries/upkeep/tables.ts";
 import { listSeeing, walkVisible } from "../../../src/db/queries/visibility/visibility.ts";
 import { sql, type Value } from "../../../src/db/sql.ts";
@@ -74,9 +78,12 @@ async function lay(db: Database, id: string, idOf: IdOf, { places, since, read }
   );
 }
 
-onEachDatabase("pages, lookups, counts and the last message agree with a plain list", async (db) => {
+onEachDatabase("pages, lookups, counts and the newest messages agree with a plain list", async (db) => {
   await addUser(db, "a");
   let round = 0;
+  /** The visible messages of the conversation of the round before. */
+  let previous: string[] = [];
+  const newestOf = (all: readonly string[], limit: number) => all.slice(-limit).reverse();
   const property = fc.asyncProperty(cases, async (given) => {
     const { places, since, read } = given;
     const id = `cnv_${++round}`;
@@ -115,6 +122,15 @@ onEachDatabase("pages, lookups, counts and the last message agree with a plain l
     assert.equal(await countUnread(db, { ...row!, unread: null }), unread);
     const [last] = await findLastMessages(db, [row!]);
     assert.equal(last?.id, ids.at(-1));
+    for (const limit of [1, 5, 50]) {
+      const newest = await findNewestMessages(db, "a", [`cnv_${round - 1}`, id], limit);
+      assert.deepEqual(
+        newest.map((each) => each.id),
+        [...newestOf(ids, limit), ...newestOf(previous, limit)],
+        `the newest ${limit}`,
+      );
+    }
+    previous = ids;
   });
   await holds(property, 100);
 });

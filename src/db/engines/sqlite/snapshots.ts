@@ -8,7 +8,7 @@ const MAX_QUEUED = 10_000;
 
 /**
  * Reads one state of the database over several turns of the event loop. All reads share the main thread, so one snapshot at a time is
- * as fast as several. The connection is opened for the first snapshot: the other one has a transaction for each turn.
+ * as fast as several. They have their own connection, opened for the first one: the transaction of other reads ends with each turn.
  */
 export class Snapshots {
   readonly #connect: () => DatabaseSync;

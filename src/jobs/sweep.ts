@@ -4,7 +4,7 @@ import { oldestEvents } from "../db/queries/events/events.ts";
 import { hasExpiredUploads } from "../db/queries/files/upload-resumable.ts";
 import { hasTokensExpiredBefore } from "../db/queries/people/tokens.ts";
 import { hasEntriesBefore } from "../db/queries/record/audit-trail.ts";
-import { hasFreeClientIds } from "../db/queries/record/client-ids.ts";
+import { hasLapsedClientIds } from "../db/queries/record/client-ids.ts";
 import { hasLapsedKeys } from "../db/queries/record/idempotency.ts";
 import { hasLapsedIntents } from "../db/queries/storage/intents.ts";
 import { hasLapsedReservations } from "../db/queries/storage/storage-used.ts";
@@ -78,7 +78,7 @@ export function startSweep(core: Core, auditDays: number, onError: (error: unkno
     }
     while (!isStopped() && (await hasLapsedKeys(core.db, now)))
       await core.db.write("forgetKeys", { now, limit: BATCH });
-    while (!isStopped() && (await hasFreeClientIds(core.db, now)))
+    while (!isStopped() && (await hasLapsedClientIds(core.db, now)))
       await core.db.write("forgetClientIds", { now, limit: BATCH });
     await eraseOld(now, isStopped);
     await forgetOldEvents(isStopped);

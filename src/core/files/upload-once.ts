@@ -40,7 +40,7 @@ export class RequestUploads implements AsyncDisposable {
     return new RequestUploads(core, caller, key, key !== undefined && (await isReplay(core, caller, key)));
   }
 
-  /** Finds the message that the caller has sent with this client's id. Looks only once, so that all files are treated alike. */
+  /** Finds the message that the caller has sent with this client id. Looks only once, so that all files are treated alike. */
   findSentBefore(clientId: string): Promise<SentBefore | undefined> {
     const { db, clock } = this.#core;
     this.#sentBefore ??= findSentBefore(db, this.#caller.userId, clientId, clock());
@@ -145,7 +145,7 @@ export class UploadOnce extends Upload {
     return this.#receivedHash?.digest() ?? this.facts!.sha256;
   }
 
-  /** The facts about the file that replays of an Idempotency-Key are compared by. */
+  /** The facts by which the file is compared with that of an earlier request with the same Idempotency-Key or `client_id`. */
   get asked(): { filename: string; type: string | null; sha256: string } {
     const { filename, declaredType } = this.#sent!;
     const sha256 = Buffer.from(this.facts!.sha256).toString("hex");

@@ -1,7 +1,7 @@
 // How long the ids that clients give messages stay taken, on both engines.
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
-import { findSentBefore, hasFreeClientIds } from "../../../src/db/queries/record/client-ids.ts";
+import { findSentBefore, hasLapsedClientIds } from "../../../src/db/queries/record/client-ids.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { anEntry, attachment, messageId } from "../../support/rows.ts";
 import { onEachDatabase } from "../databases.ts";
@@ -24,7 +24,7 @@ async function takenUntil(db: Database, user = "a"): Promise<Record<string, numb
   return Object.fromEntries(rows.map(({ client_id, until }) => [client_id, until]));
 }
 
-onEachDatabase("a client's id is taken once per sender, and the message has it", async (db) => {
+onEachDatabase("a client id is taken once per sender, and the message has it", async (db) => {
   await meet(db);
   await send(db, "a", 1, named("x"));
   await assert.rejects(send(db, "a", 2, named("x")), { code: "client_id_conflict", param: "client_id" });
@@ -41,7 +41,7 @@ onEachDatabase("a client's id is taken once per sender, and the message has it",
   assert.equal(await count(db, "message_bodies"), 3, "the refused message leaves no text");
 });
 
-onEachDatabase("a client's id stays taken for 90 days after its sender lost the message", async (db) => {
+onEachDatabase("a client id stays taken for 90 days after its sender lost the message", async (db) => {
   await meet(db);
   for (const [i, id] of ["deleted", "hidden", "hidden by b", "by an admin", "kept"].entries())
     await send(db, "a", i + 1, named(id));
@@ -69,7 +69,7 @@ onEachDatabase("a client's id stays taken for 90 days after its sender lost the 
   assert.equal((await findSentBefore(db, "a", "deleted", until))!.message_id, messageId(7));
 });
 
-onEachDatabase("an earlier message with the same client's id does not free it", async (db) => {
+onEachDatabase("an earlier message with the same client id does not free it", async (db) => {
   await meet(db);
   await send(db, "a", 1, named("x"));
   await db.write("hideMessage", change("a", 1));
@@ -78,47 +78,44 @@ onEachDatabase("an earlier message with the same client's id does not free it", 
   assert.deepEqual(await takenUntil(db), { x: null });
 });
 
-onEachDatabase("expired client's ids are erased a few at a time", async (db) => {
+onEachDatabase("expired client ids are erased a few at a time", async (db) => {
   await meet(db);
   for (let i = 1; i <= 5; i++) {
     await send(db, "a", i, named(`x${i}`));
     if (i < 5) await db.write("deleteMessage", change("a", i, i));
   }
   const now = 3 + DAYS_90;
-  assert.equal(await hasFreeClientIds(db, DAYS_90), false);
+  assert.equal(await hasLapsedClientIds(db, DAYS_90), false);
   for (const left of [
     ["x3", "x4", "x5"],
     ["x4", "x5"],
   ]) {
-    assert.equal(await hasFreeClientIds(db, now), true);
+    assert.equal(await hasLapsedClientIds(db, now), true);
     await db.write("forgetClientIds", { now, limit: 2 });
     assert.deepEqual(Object.keys(await takenUntil(db)), left);
   }
-  assert.equal(await hasFreeClientIds(db, now), false);
+  assert.equal(await hasLapsedClientIds(db, now), false);
 });
 
-onEachDatabase(
-  "leaving a conversation starts the 90 days of the client's ids there, in steps",
-  async (db) => {
-    await meet(db);
-    for (let i = 1; i <= 7; i++) await send(db, "a", i, named(`x${i}`));
-    await send(db, "a", 8, { ...named("notes"), conversationId: "cnv_a_notes" });
-    await send(db, "b", 9, named("b"));
-    await leave(db, "a", undefined, 2);
-    const freed = async () => Object.values(await takenUntil(db)).filter((until) => until !== null);
-    assert.deepEqual(await freed(), Array(2).fill(1 + DAYS_90));
-    await add(db, "a", "b");
-    await send(db, "a", 10, named("y"));
-    await eraseAll(db, 2);
-    assert.equal((await freed()).length, 7);
-    const { y, notes, x7 } = await takenUntil(db);
-    assert.deepEqual([y, notes, x7], [null, null, 1 + DAYS_90]);
-    assert.deepEqual(await takenUntil(db, "b"), { b: null });
-    assert.equal(await count(db, "messages"), 10, "b keeps them");
-  },
-);
+onEachDatabase("leaving a conversation starts the 90 days of the client ids there, in steps", async (db) => {
+  await meet(db);
+  for (let i = 1; i <= 7; i++) await send(db, "a", i, named(`x${i}`));
+  await send(db, "a", 8, { ...named("notes"), conversationId: "cnv_a_notes" });
+  await send(db, "b", 9, named("b"));
+  await leave(db, "a", undefined, 2);
+  const freed = async () => Object.values(await takenUntil(db)).filter((until) => until !== null);
+  assert.deepEqual(await freed(), Array(2).fill(1 + DAYS_90));
+  await add(db, "a", "b");
+  await send(db, "a", 10, named("y"));
+  await eraseAll(db, 2);
+  assert.equal((await freed()).length, 7);
+  const { y, notes, x7 } = await takenUntil(db);
+  assert.deepEqual([y, notes, x7], [null, null, 1 + DAYS_90]);
+  assert.deepEqual(await takenUntil(db, "b"), { b: null });
+  assert.equal(await count(db, "messages"), 10, "b keeps them");
+});
 
-onEachDatabase("a block changes nothing about the client's ids of the blocked sender", async (db) => {
+onEachDatabase("a block changes nothing about the client ids of the blocked sender", async (db) => {
   await meet(db);
   await block(db, "b", "a");
   await send(db, "a", 1, named("x"));
@@ -127,7 +124,7 @@ onEachDatabase("a block changes nothing about the client's ids of the blocked se
   assert.deepEqual(await takenUntil(db), { x: null });
 });
 
-onEachDatabase("erasing a user erases their client's ids at once, in steps", async (db) => {
+onEachDatabase("erasing a user erases their client ids at once, in steps", async (db) => {
   await meet(db);
   for (let i = 1; i <= 7; i++) await send(db, "a", i, named(`x${i}`));
   await send(db, "b", 8, named("b"));

@@ -100,7 +100,7 @@ interface LeftGrant {
 }
 
 /**
- * Erases grants and withheld runs of the user, and releases the client's ids of the user's messages. A file counts in the
+ * Erases grants and withheld runs of the user, and releases the client ids of the user's messages. A file counts in the
  * uploader's storage until its grant is erased.
  */
 function* eraseOwn(

@@ -2,7 +2,7 @@ import { ParleyError } from "../../../errors.ts";
 import { type Reader, type Statement, sql } from "../../sql.ts";
 import { eraseSome, get, run, type Write } from "../../write.ts";
 
-/** How long an id stays taken after its sender has lost the message. */
+/** How long an id stays taken after the sender no longer sees the message. */
 const KEPT_MS = 90 * 24 * 3600 * 1000;
 
 /** The id that a client gives a message, so that sending it again creates no second one. */
@@ -12,7 +12,7 @@ export interface ClientId {
   fingerprint: Uint8Array;
 }
 
-/** The message that a user has sent with a client's id. It may be deleted. */
+/** The message that a user has sent with a client id. It may be deleted. */
 export interface SentBefore {
   message_id: string;
   fingerprint: Uint8Array;
@@ -61,8 +61,8 @@ export interface IdentifiedMessage {
 }
 
 /**
- * Part of other writes: frees the client's id of a message that its sender no longer sees, after a while. Whether others still see
- * the message must not matter: the sender could find that out by sending with the id again.
+ * Part of other writes: starts the time after which the client id of a message is free, because its sender no longer sees the message.
+ * Whether others still see it must not matter: the sender could find that out by sending with the id again.
  */
 export function releaseClientId({ id, sender_id, client_id }: IdentifiedMessage, now: number): Statement[] {
   if (client_id === null) return [];
@@ -72,7 +72,7 @@ export function releaseClientId({ id, sender_id, client_id }: IdentifiedMessage,
   ];
 }
 
-/** Selects ids of messages, up to one of them, that the user has sent to a conversation and sees. */
+/** Selects the client ids to release when a user leaves a conversation: those of the messages up to `untilId` that the user sent there. */
 export function selectClientIds(
   userId: string,
   conversationId: string,
@@ -89,7 +89,7 @@ export function forgetClientIdsOf(userId: string, limit: number): Write<number> 
   return eraseSome("client_ids", ["user_id", "client_id"], sql`user_id = ${userId}`, limit);
 }
 
-export async function hasFreeClientIds(db: Reader, now: number): Promise<boolean> {
+export async function hasLapsedClientIds(db: Reader, now: number): Promise<boolean> {
   return (await db.get(sql`SELECT 1 AS one FROM client_ids WHERE until <= ${now} LIMIT 1`)) !== undefined;
 }
 

@@ -23,7 +23,7 @@ import { webhookResource } from "./webhook-fields.ts";
 /** An event as it is stored. */
 export interface StoredEvent {
   id: string;
-  /** The number among the recipient's events; null for the test of a webhook, which is none of them. */
+  /** The number among the recipient's events; null for the test event of a webhook, which has no number. */
   number: number | null;
   type: string;
   /** Milliseconds. */

@@ -17,7 +17,7 @@ export class MessageRates {
   /** Returns the rate of the users with this limit, in messages per minute. */
   get(limit: number): Rate {
     const rate = this.#rates.get(limit) ?? new Rate(limit / MINUTE_SECONDS, limit, this.#clock);
-    // Moved to the end: the limit of most users, that of the server, is never the one to forget.
+    // Move it to the end, so that the limit that most users have, the server's, is never evicted.
     this.#rates.delete(limit);
     if (this.#rates.size >= MAX_LIMITS) this.#rates.delete(this.#rates.keys().next().value!);
     this.#rates.set(limit, rate);

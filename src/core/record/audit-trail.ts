@@ -107,8 +107,8 @@ interface Recorded {
 }
 
 /**
- * Runs a write that has an audit entry only if somebody else acts as the caller. The entry records the request, also if it changes
- * nothing: so no write has to report whether it does, and nothing that a back end does is missing.
+ * Runs a write that has an audit entry only if somebody else acts as the caller. The entry records the request even if it
+ * changes nothing, so that no write has to report whether it does.
  */
 export async function writeActed<N extends SingleName>(
   core: DataAccess,

@@ -41,6 +41,12 @@ onEachDatabase("a failed snapshot fails no later one, and snapshots change nothi
       throw new Error("by the work");
     });
     await assert.rejects(thrown, /by the work/);
+    // SQLite ends a transaction after some errors, such as a failed read of the file.
+    const ended = db.snapshot(async (state) => {
+      await state.all(sql`ROLLBACK`);
+      throw new Error("of the file");
+    });
+    await assert.rejects(ended, /of the file/);
   }
   const all = Array.from({ length: 30 }, () => db.snapshot((state) => state.allValues(ids)));
   for (const found of await Promise.all(all)) assert.deepEqual(found, [["a"]]);

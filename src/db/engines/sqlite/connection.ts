@@ -31,6 +31,20 @@ export class ConnectionReader implements QuickReader {
     return this.prepare(sql, this.#arrays).get(...params) as unknown as R | undefined;
   }
 
+  /** Begins a transaction in which all reads see one state: that at the first of them. */
+  begin(): void {
+    this.prepare("BEGIN").run();
+  }
+
+  /** Ends the transaction, unless an error has ended it. A failure loses nothing, because it only read. */
+  end(): void {
+    for (const end of ["COMMIT", "ROLLBACK"]) {
+      try {
+        if (this.db.isTransaction) this.prepare(end).run();
+      } catch {}
+    }
+  }
+
   protected beforeRead(): void {}
 
   protected prepare(sql: string, statements = this.#rows): StatementSync {

@@ -33,11 +33,11 @@ export class Snapshots {
   async #run<T>(work: (db: QuickReader) => Promise<T>): Promise<T> {
     this.#db ??= this.#connect();
     this.#reader ??= new ConnectionReader(this.#db);
-    this.#db.exec("BEGIN");
+    this.#reader.begin();
     try {
       return await work(this.#reader);
     } finally {
-      this.#db.exec("COMMIT");
+      this.#reader.end();
     }
   }
 

@@ -169,7 +169,7 @@ class SqliteDatabase extends ConnectionReader implements Database {
    */
   protected override beforeRead(): void {
     if (this.#inSnapshot) return;
-    this.prepare("BEGIN").run();
+    this.begin();
     this.#inSnapshot = true;
     setImmediate(this.#closeSnapshot);
     try {
@@ -183,15 +183,10 @@ class SqliteDatabase extends ConnectionReader implements Database {
     }
   }
 
-  /** Ends the read transaction. A failure loses nothing, because it only read. */
   #closeSnapshot = (): void => {
     if (!this.#inSnapshot) return;
     this.#inSnapshot = false;
-    for (const end of ["COMMIT", "ROLLBACK"]) {
-      try {
-        if (this.db.isTransaction) this.prepare(end).run();
-      } catch {}
-    }
+    this.end();
   };
 
   /** Passes all waiting writes to the writer; those that arrive meanwhile form the next batch. */

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const snapshot: readonly Mutant[] = [
   {
     name: "snapshot: SQLite reads several states",
-    find: 'this.#db.exec("BEGIN");',
+    find: "this.#reader.begin();",
     replace: "",
     tests: ["contract/snapshots"],
   },

@@ -91,6 +91,8 @@ async function readSnapshot(
   query: SnapshotQuery,
   turns: Turns,
 ): Promise<string> {
+  // It may have been queued for longer than its client waits.
+  turns.demandClient();
   const { conversations = CONVERSATIONS.default, messages = MESSAGES.default } = query;
   const page = { cursor: NEWEST, newer: false, limit: conversations + 1 };
   const [me, lastEventId, rows] = await Promise.all([

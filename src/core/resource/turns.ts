@@ -74,6 +74,11 @@ export class Turns {
     this.#isWaiting = true;
     await nextTurn(this.#userId);
     this.#isWaiting = false;
+    this.demandClient();
+  }
+
+  /** Throws `unavailable` if the client has gone. */
+  demandClient(): void {
     if (this.isAborted()) throw new ParleyError("unavailable", "The client has closed the connection.");
   }
 

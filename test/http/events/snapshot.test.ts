@@ -1,7 +1,9 @@
 // The state that a client begins with: one answer that equals the lists, and the cursor of the events after it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { getSnapshot } from "../../../src/core/events/snapshot.ts";
 import { createToken, type Scope } from "../../../src/core/people/tokens.ts";
+import { Turns } from "../../../src/core/resource/turns.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { sharedApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { eventPage } from "../../support/event-stream.ts";
@@ -160,6 +162,14 @@ test("a snapshot with very long messages ends early and says so", async () => {
     `/v1/conversations?limit=100&starting_after=${(found.conversations.at(-1) as unknown as { position: string }).position}`,
   );
   assert.equal(found.conversations.length + rest.data.length, 23);
+});
+
+test("a snapshot whose client has gone while it was queued is refused", async () => {
+  const { app, user } = await open();
+  const { id: userId } = await user();
+  const caller = { userId, tokenId: null, scopes: new Set<string>(), actedById: null };
+  const turns = new Turns(app.core.limits, userId, () => true);
+  await assert.rejects(getSnapshot(app.core, caller, {}, turns), { code: "unavailable" });
 });
 
 test("include adds members to the files of messages as in their lists, and not to last_message", async () => {

@@ -192,11 +192,11 @@ test("a contact who has not added the user back has one name, and no name reorde
 }, async (t) => {
   const server = await startApp(t);
   const [ann, bob] = [await arrive(server, "ann"), await arrive(server, "bob", "Bo\u202Eb\u2066")];
-  const kim = await arrive(server, "kim", "Kim K");
+  const kim = await arrive(server, "kim\u2066", "Kim K");
   for (const user of [ann, kim]) await makeContact(server, user, "bob");
-  for (const name of ["ann", "kim"]) await makeContact(server, bob, name);
-  await makeContact(server, ann, "kim");
-  const { conversation_id } = await gather(server, "Club", { bob, ann, kim });
+  for (const name of ["ann", "kim\u2066"]) await makeContact(server, bob, name);
+  await makeContact(server, ann, "kim\u2066");
+  const { conversation_id } = await gather(server, "Club\u202E", { bob, ann, "kim\u2066": kim });
   await say(server, kim, conversation_id, "hello of Kim");
   await say(server, bob, conversation_id, "hello of Bob");
   const { page, guard } = await openPage(await openBrowser(t), server.url);
@@ -208,6 +208,10 @@ test("a contact who has not added the user back has one name, and no name reorde
   await find(page, "hello of Kim").getByRole("button", { name: "kim", exact: true }).waitFor();
   await page.getByRole("option", { name: /^kim\b/ }).waitFor();
   await line(page, "kim joined").waitFor();
+  await page.getByRole("heading", { name: "Club", exact: true }).waitFor();
+  await press(page, "Members of Club");
+  await page.getByRole("dialog", { name: "Members of Club" }).getByText("Admin · @bob").waitFor();
+  assert.equal(await page.getByRole("dialog").getByText("Member", { exact: true }).count(), 2);
   assert.doesNotMatch(await page.content(), /[\u202A-\u202E\u2066-\u2069]/);
   assert.deepEqual(guard.complaints, []);
 });

@@ -2,6 +2,7 @@
 // the group again, so the last answer is always newer than the last change.
 import { type Group, type Parley, ParleyApiError } from "../../../packages/parley-client/src/index.ts";
 import { explain, isGone, isPassing } from "../failures.ts";
+import { plain } from "../people/known-people.ts";
 import type { Change } from "../session/live.ts";
 import { Watched } from "../ui/watched.ts";
 
@@ -76,7 +77,7 @@ export class Groups extends Watched {
     this.#set({ failure: "" });
     const all: Group[] = [];
     try {
-      for await (const group of this.#parley.groups.list()) all.push(group);
+      for await (const group of this.#parley.groups.list()) all.push(toShown(group));
       this.#set({ all, isLoaded: true });
     } catch (error) {
       // A token for contacts and files only has no groups.
@@ -100,7 +101,7 @@ export class Groups extends Watched {
   #keep(group: Group): void {
     const others = this.state.all.filter(({ id }) => id !== group.id);
     const at = others.findIndex(({ id }) => id < group.id);
-    this.#set({ all: others.toSpliced(at < 0 ? others.length : at, 0, group) });
+    this.#set({ all: others.toSpliced(at < 0 ? others.length : at, 0, toShown(group)) });
   }
 
   #drop(id: string): void {
@@ -111,4 +112,9 @@ export class Groups extends Watched {
     this.state = { ...this.state, ...change };
     this.notify();
   }
+}
+
+/** Returns the group with its name for running text. */
+function toShown(group: Group): Group {
+  return { ...group, name: plain(group.name) };
 }

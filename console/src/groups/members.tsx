@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import type { Group, Member } from "../../../packages/parley-client/src/index.ts";
 import { explain, nameLimit } from "../failures.ts";
 import { focusIfLost } from "../files/open-file.tsx";
-import type { KnownPeople } from "../people/known-people.ts";
+import { type KnownPeople, toHandle } from "../people/known-people.ts";
 import { Avatar, usePeople } from "../people/people.tsx";
 import { PersonDialog } from "../people/person-dialog.tsx";
 import { useSession } from "../session/session.ts";
@@ -183,7 +183,8 @@ function Row(props: {
 export function MemberText({ member, onShow }: { member: Member; onShow: () => void }) {
   const { me } = useSession();
   const person = usePeople().toPerson(member);
-  const { name, username, isBot } = person;
+  const { name, isBot } = person;
+  const handle = toHandle(person);
   return (
     <button type="button" class="member-text" onClick={onShow}>
       <Avatar {...person} />
@@ -192,7 +193,7 @@ export function MemberText({ member, onShow }: { member: Member; onShow: () => v
         <span class="muted small ellipsis">
           {ROLES[member.role]}
           {isBot && " · Bot"}
-          {username !== undefined && username !== name && ` · @${username}`}
+          {handle && ` · ${handle}`}
         </span>
       </span>
     </button>

@@ -1,9 +1,9 @@
 // Texts about events in groups and about their members.
 import type { Conversation, Group, Message } from "../../../packages/parley-client/src/index.ts";
-import { type Face, type KnownPeople, plain, type User } from "../people/known-people.ts";
+import { type Face, type KnownPeople, plain, toHandle, type User } from "../people/known-people.ts";
 
 export function toGroupFace({ id, name }: Group): Face {
-  return { name: plain(name), seed: id, picture: undefined, isGroup: true };
+  return { name, seed: id, picture: undefined, isGroup: true };
 }
 
 /** Returns who wrote a message, as a prefix; empty if the name of the conversation says it. */
@@ -21,8 +21,9 @@ export function toSpeaker(
 /** Returns who invited the user. Includes the username, which is unique. */
 export function toInviter({ invited_by: user }: Group, people: KnownPeople): string {
   if (!user) return "Somebody";
-  const { name, username } = people.toPerson(user);
-  return username === undefined || name === username ? name : `${name} (@${plain(username)})`;
+  const person = people.toPerson(user);
+  const handle = toHandle(person);
+  return handle ? `${person.name} (${handle})` : person.name;
 }
 
 /** Returns the text of a system message. `meId`: the reader. */

@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
 import type { Message, ShownUser } from "../../../packages/parley-client/src/index.ts";
+import { toHandle } from "../people/known-people.ts";
 import { Avatar, usePeople } from "../people/people.tsx";
 import { useSession } from "../session/session.ts";
 import { Dialog } from "../ui/dialog.tsx";
@@ -29,14 +30,13 @@ export function Readers({ message: { id }, onClose }: { message: Message; onClos
       <ul class="members" aria-label="Who has read it">
         {items.map((user) => {
           const person = people.toPerson(user);
+          const handle = toHandle(person);
           return (
             <li key={user.id} class="member">
               <Avatar {...person} />
               <span class="contact-text">
                 <span class="contact-name">{person.name}</span>
-                {person.username !== person.name && (
-                  <span class="muted small ellipsis">@{person.username}</span>
-                )}
+                {handle && <span class="muted small ellipsis">{handle}</span>}
               </span>
             </li>
           );

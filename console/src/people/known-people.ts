@@ -63,6 +63,12 @@ export function plain(name: string): string {
   return name.replace(REORDERING, "");
 }
 
+/** Returns the username after an @; empty if the name is the same, or the user was erased. */
+export function toHandle({ name, username }: Person): string {
+  if (username === undefined || plain(username) === name) return "";
+  return `@${plain(username)}`;
+}
+
 /** Returns the name; empty if it has no visible character. */
 export function visible(name: string | null): string {
   return name !== null && VISIBLE.test(name) ? name : "";

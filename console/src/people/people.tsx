@@ -3,7 +3,7 @@ import type { Message } from "../../../packages/parley-client/src/index.ts";
 import { HERE, useSession } from "../session/session.ts";
 import { counted, initials, toHue } from "../ui/format.ts";
 import { useWatched } from "../ui/use-redraw.ts";
-import type { Face, KnownPeople, Person } from "./known-people.ts";
+import { type Face, type KnownPeople, type Person, toHandle } from "./known-people.ts";
 
 /** Returns how people are shown, and renders again when that changes. */
 export function usePeople(): KnownPeople {
@@ -13,8 +13,8 @@ export function usePeople(): KnownPeople {
 }
 
 /** Returns what distinguishes contacts of the same name. */
-export function toContactHint({ name, username, contact }: Person): string {
-  return name === username && contact ? contact.phone_number : `@${username}`;
+export function toContactHint(person: Person): string {
+  return toHandle(person) || (person.contact?.phone_number ?? "");
 }
 
 /** Returns a message in one line. */

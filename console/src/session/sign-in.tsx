@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { explain, isRefused } from "../failures.ts";
+import { plain } from "../people/known-people.ts";
 import { findProvider, leaveForProvider } from "./arrival.ts";
 import { keepAccess } from "./kept-session.ts";
 import { type SignedInUser, signIn } from "./session.ts";
@@ -91,7 +92,7 @@ export function LinkQuestion(props: { username: string; onSignIn: () => void; on
     <main class="sign-in">
       <div class="sign-in-card">
         <Mark />
-        <h1>Sign in as {props.username}?</h1>
+        <h1>Sign in as {plain(props.username)}?</h1>
         <p class="muted">
           Continue only if you created this link. A link from somebody else signs you in to their account:
           they can read all that you write and upload there.

@@ -7,7 +7,7 @@ import { startApp, startOn, type TestApp, testConfig } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { type OpenIdProvider, startOpenIdProvider } from "../support/openid-provider.ts";
-import { openPage, signOut } from "./browser.ts";
+import { openPage, signIn, signOut } from "./browser.ts";
 
 async function start(t: TestContext): Promise<{ server: TestApp; provider: OpenIdProvider }> {
   const provider = await startOpenIdProvider(t);
@@ -130,6 +130,30 @@ test("a sign-in link asks, then signs a browser in, but replaces no user", {
   await other.goto(bobs);
   await other.getByRole("heading", { name: "Sign in as user-2?", exact: true }).waitFor();
   assert.deepEqual(guard.complaints, []);
+});
+
+test("a refused sign-in link does not sign out a user who has signed in in another tab meanwhile", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t);
+  const { token } = await server.user();
+  const { page } = await openPage(await openBrowser(t), server.url);
+  const answered = Promise.withResolvers<void>();
+  await page.route("**/sign-in", async (route) => {
+    await answered.promise;
+    await route.continue();
+  });
+  const asking = page.waitForRequest("**/sign-in");
+  await page.goto(`${server.url}/#sign-in=guessed`);
+  await asking;
+  await signIn(await page.context().newPage(), server.url, token);
+  const notes = page.getByRole("link", { name: "Notes to self" });
+  await notes.waitFor();
+  const refused = page.waitForResponse("**/sign-in");
+  answered.resolve();
+  assert.equal((await refused).status(), 401);
+  await notes.click();
+  await page.getByRole("heading", { name: "Notes to self" }).waitFor();
 });
 
 test("a user whom the provider gives no usable username learns which claim is wrong", {

@@ -93,9 +93,8 @@ export function useSignIn(): SignInState {
   useLayoutEffect(() => {
     const kept = keptAccess();
     if (arrival?.findUsername) {
-      const ask = (username: string) => setPhase({ at: "asking", username, arrival });
-      // Another tab may have signed in meanwhile.
-      arrival.findUsername().then((username) => access.current === undefined && ask(username), fail);
+      const ask = (username: string) => show({ at: "asking", username, arrival });
+      arrival.findUsername().then(ask, fail);
     } else if (arrival) finish(arrival);
     else if (kept) start(kept);
   }, []);
@@ -106,7 +105,11 @@ export function useSignIn(): SignInState {
     addEventListener("hashchange", arrive);
     return () => removeEventListener("hashchange", arrive);
   }, []);
-  const fail = (error: Error) => setPhase({ at: "out", reason: error.message, unsent: [] });
+  const show = (phase: Phase) => {
+    // Another tab may have signed in meanwhile.
+    if (access.current === undefined) setPhase(phase);
+  };
+  const fail = (error: Error) => show({ at: "out", reason: error.message, unsent: [] });
   const finish = (arrival: Arrival) => {
     setPhase({ at: "starting" });
     arrival.finish().then(start, fail);

@@ -28,6 +28,4 @@ export class Jumps extends Watched {
     this.#wanted = undefined;
     return id;
   }
-
-  /** Calls `watcher` after each choice. Returns a function that stops watching. */
 }

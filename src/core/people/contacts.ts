@@ -78,7 +78,7 @@ export const contactFields = {
   phone_number: optional(
     describedField(
       phoneNumber,
-      "Required, unless `mutual` is true: then that of the user, or an empty text if there is none or a block.",
+      "Required, unless `mutual` is true: then that of the user, or an empty text if the user has none or one of you blocks the other.",
     ),
   ),
   avatar_url: optional(avatarUrl),

@@ -44,7 +44,7 @@ export interface CreatedContact {
   id: string;
   conversation_id: string;
   created_at: number;
-  /** Whether the user of that name, who accepts everyone, has the owner back. */
+  /** Whether this write also gave the owner to the user of that name, who accepts everyone. */
   is_added_back?: true;
 }
 
@@ -172,7 +172,7 @@ function* addBack(
 
 interface CreateMutualContact {
   contact: CreateContact;
-  /** If not given, the contact gets the phone number of its user, or an empty text if there is none or a block. */
+  /** If not given, it is that of the contact's user, or an empty text if the user has none or one of the two blocks the other. */
   phoneNumber: string | undefined;
 }
 

@@ -76,10 +76,14 @@ onEachServer("a token with act_as connects two users", async (t, server) => {
     ["nobody", "ada"],
   ])
     assert.deepEqual(await shop.run("connect", ...names), {
-      ...{ code: 1, stdout: "", stderr: 'parley: No user is named "nobody".\n' },
+      code: 1,
+      stdout: "",
+      stderr: 'parley: No user is named "nobody".\n',
     });
   assert.deepEqual(await shop.run("connect", "ada", "ADA"), {
-    ...{ code: 2, stdout: "", stderr: "parley: Name two different users.\n" },
+    code: 2,
+    stdout: "",
+    stderr: "parley: Name two different users.\n",
   });
   const again = await shop.run("connect", "bob", "ada", "--json");
   assert.deepEqual([again.code, items(again)[0].username], [0, "ada"]);

@@ -97,7 +97,7 @@ test("sign-ins at the same time ask the provider once, and again after a failure
   assert.equal(provider.asked, before + 1);
 });
 
-test("a provider that goes away during a sign-in is 503 and no guess; a code that it refuses is 401", async (t) => {
+test("a provider that goes away during a sign-in is 503 and does not count as a guess; a refused code is 401", async (t) => {
   const provider = await startOpenIdProvider(t);
   const { issuer, clientId } = provider;
   const limits = { requestsPerSecond: 1000, failuresPerSecond: 1, failuresBurst: 2 };

@@ -1,73 +1,51 @@
 // Tests the published client: packed, installed into a new project, and used as its README says.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { promisify } from "node:util";
 import { startApp } from "../support/app.ts";
 import { commandLine, tokenOf } from "../support/command.ts";
+import {
+  checkContents,
+  codeBlocks,
+  compile,
+  createProject,
+  IN_BROWSERS,
+  IN_NODE,
+  type Project,
+  ROOT,
+  run,
+} from "../support/packed.ts";
 
-const run = promisify(execFile);
-const ROOT = join(import.meta.dirname, "../..");
 const README = join(ROOT, "packages/parley-client/README.md");
 const GUIDE = join(ROOT, "docs/guides/add-chat-to-your-app.md");
 
-let project: string;
-let packed: string[];
+let project: Project;
 
 before(async () => {
-  project = await mkdtemp(join(tmpdir(), "parley-client-"));
-  const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", project], {
-    cwd: join(ROOT, "packages/parley-client"),
-  });
-  const [{ filename, files }] = JSON.parse(stdout.slice(stdout.indexOf("[\n")));
-  packed = files.map(({ path }: { path: string }) => path);
-  await writeFile(join(project, "package.json"), '{ "type": "module", "private": true }');
-  await run("npm", ["install", "--offline", "--no-audit", "--no-fund", `./${filename}`], { cwd: project });
-  await cp(README, join(project, "README.md"));
+  project = await createProject(["parley-client"]);
+  await cp(README, join(project.folder, "README.md"));
 });
 
-after(() => rm(project, { recursive: true, force: true }));
+after(() => project.remove());
 
-/** Returns the code blocks of a page in this language, in order. */
-async function blocks(language: string, page = README): Promise<string[]> {
-  const text = await readFile(page, "utf8");
-  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(
-    (match) => match[1]!,
-  );
-}
-
-test("the package contains what it needs and nothing else", async () => {
-  const wanted = /^(LICENSE|README\.md|package\.json|dist\/[a-z-]+\.(js|d\.ts))$/;
-  assert.deepEqual(
-    packed.filter((path) => !wanted.test(path)),
-    [],
-  );
-  for (const path of [
-    "README.md",
-    "dist/index.js",
-    "dist/index.d.ts",
-    "dist/server.js",
-    "dist/node-files.js",
-  ]) {
-    assert.ok(packed.includes(path), path);
-  }
+test("the package contains what it needs and nothing else", () => {
+  const needed = ["dist/index.js", "dist/index.d.ts", "dist/server.js", "dist/node-files.js"];
+  checkContents(project.packed["parley-client"]!, needed);
 });
 
 test("every line of packages/parley-client/README.md runs as written and prints what it says", async (t) => {
   const PARLEY_JWT_SECRET = "s".repeat(32);
   const command = await commandLine(t, { PARLEY_JWT_SECRET });
   const token = tokenOf(await command.serve());
-  const code = (await blocks("ts")).join("\n").replaceAll("http://127.0.0.1:8080", command.url);
-  await writeFile(join(project, "readme.ts"), code);
+  const code = (await codeBlocks(README, "ts")).join("\n").replaceAll("http://127.0.0.1:8080", command.url);
+  await writeFile(join(project.folder, "readme.ts"), code);
   const { stdout } = await run(process.execPath, ["readme.ts"], {
-    cwd: project,
+    cwd: project.folder,
     env: { ...process.env, PARLEY_TOKEN: token, PARLEY_JWT_SECRET },
   });
-  assert.equal(stdout, (await blocks("text")).join(""));
-  assert.equal(await readFile(join(project, "copy.md"), "utf8"), await readFile(README, "utf8"));
+  assert.equal(stdout, (await codeBlocks(README, "text")).join(""));
+  assert.equal(await readFile(join(project.folder, "copy.md"), "utf8"), await readFile(README, "utf8"));
 });
 
 test("every line of the guide runs as written and prints what it says", async (t) => {
@@ -78,58 +56,32 @@ test("every line of the guide runs as written and prints what it says", async (t
   });
   const token = tokenOf(await command.serve());
   // Nothing listens there.
-  const code = (await blocks("ts", GUIDE))
+  const code = (await codeBlocks(GUIDE, "ts"))
     .join("\n")
     .replace("https://push.shop.example/", "http://127.0.0.1:9/");
-  await writeFile(join(project, "guide.ts"), code);
+  await writeFile(join(project.folder, "guide.ts"), code);
   const { stdout } = await run(process.execPath, ["guide.ts"], {
-    cwd: project,
+    cwd: project.folder,
     env: { ...process.env, PARLEY_URL: command.url, PARLEY_TOKEN: token, PARLEY_JWT_SECRET: secret },
   });
-  assert.equal(stdout, (await blocks("text", GUIDE)).join(""));
+  assert.equal(stdout, (await codeBlocks(GUIDE, "text")).join(""));
 });
 
-/** Returns what the compiler reports for the code of a page, in a project with these settings. */
-async function compile(...settings: string[]): Promise<string> {
-  await writeFile(join(project, "typed.ts"), (await blocks("ts")).join("\n"));
-  await writeFile(join(project, "guide.ts"), (await blocks("ts", GUIDE)).join("\n"));
-  const strict = [
-    "--ignoreConfig",
-    "--noEmit",
-    "--strict",
-    "--exactOptionalPropertyTypes",
-    "--target",
-    "es2023",
-  ];
-  const all = [...strict, ...settings, "typed.ts", "guide.ts"];
-  return run(join(ROOT, "node_modules/.bin/tsc"), all, { cwd: project }).then(
-    ({ stdout }) => stdout,
-    ({ stdout }) => stdout,
-  );
-}
-
 test("the types compile in Node and in browsers, and refuse what the API does not know", async () => {
-  const types = ["--typeRoots", join(ROOT, "node_modules/@types"), "--types"];
-  assert.equal(await compile("--module", "nodenext", "--lib", "esnext", ...types, "node"), "");
-  const browser = [
-    "--module",
-    "esnext",
-    "--moduleResolution",
-    "bundler",
-    "--lib",
-    "esnext,dom",
-    "--types",
-    "",
-  ];
+  const pages = { "typed.ts": README, "guide.ts": GUIDE };
+  for (const [name, page] of Object.entries(pages))
+    await writeFile(join(project.folder, name), (await codeBlocks(page, "ts")).join("\n"));
+  const files = Object.keys(pages);
+  assert.equal(await compile(project, IN_NODE, ...files), "");
   const process = "declare const process: { env: Record<string, string | undefined> };\n";
-  await writeFile(join(project, "process.d.ts"), process);
-  assert.equal(await compile(...browser, "process.d.ts"), "");
+  await writeFile(join(project.folder, "process.d.ts"), process);
+  assert.equal(await compile(project, IN_BROWSERS, ...files, "process.d.ts"), "");
   const wrong = `import { Parley } from "parley-client";
     const parley = new Parley({ url: "", token: "" });
     parley.contacts.create({ name: "ada" });
     parley.contacts.list({ colour: "red" });`;
-  await writeFile(join(project, "wrong.ts"), wrong);
-  const said = await compile("--module", "nodenext", "--lib", "esnext", ...types, "node", "wrong.ts");
+  await writeFile(join(project.folder, "wrong.ts"), wrong);
+  const said = await compile(project, IN_NODE, "wrong.ts");
   assert.deepEqual(said.match(/^wrong\.ts\(\d+/gm), ["wrong.ts(3", "wrong.ts(4"]);
 });
 
@@ -169,8 +121,8 @@ test("the package runs on Node 20", async (t) => {
     for await (const { filename } of parley.attachments.list({ limit: 1 })) console.log(filename);
     console.log(progress.length > 60);
     await listening;`;
-  await writeFile(join(project, "old.js"), code);
-  const { stdout, stderr } = await run(node, ["old.js"], { cwd: project });
+  await writeFile(join(project.folder, "old.js"), code);
+  const { stdout, stderr } = await run(node, ["old.js"], { cwd: project.folder });
   const lines = stdout.trim().split("\n").sort();
   assert.deepEqual(lines, [
     "message.created",

@@ -14,7 +14,7 @@ import { listTombstones } from "../../src/db/queries/storage/tombstones.ts";
 import { findSeat } from "../../src/db/queries/visibility/seats.ts";
 import { raw, sql } from "../../src/db/sql.ts";
 import { createFuse } from "../../src/util/fuse.ts";
-import { addUser, anEntry, aToken, attachment, aUser, contact, walk } from "../support/rows.ts";
+import { aDeletion, addUser, anEntry, aToken, attachment, aUser, contact, walk } from "../support/rows.ts";
 import { onEachDatabase } from "./databases.ts";
 
 async function withUsers(db: Database): Promise<Database> {
@@ -40,14 +40,7 @@ onEachDatabase("erasing a user during their own writes leaves no row", async (db
     const user = `v${round}`;
     await addUser(db, user);
     const writes = Array.from({ length: 3 }, (_, i) => db.write("createContact", contact(user, i)));
-    const erased = db.write("deleteUser", {
-      expected: null,
-      id: user,
-      deletedAt: 1,
-      limit: 250,
-      messageId: "m",
-      entry: anEntry(),
-    });
+    const erased = db.write("deleteUser", aDeletion(user));
     const [result] = await Promise.allSettled([erased, ...writes]);
     // After too many conflicts the whole erasure is refused.
     if (result!.status === "rejected") continue;

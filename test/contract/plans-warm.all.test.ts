@@ -11,7 +11,7 @@ import { type Explained, type PlanNode, startExplained } from "../support/engine
 import { noPostgres, type PostgresSource } from "../support/engines/postgres.ts";
 import { hook, LIMITS } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
-import { anEntry, aUser } from "../support/rows.ts";
+import { aDeletion, anEntry, aUser } from "../support/rows.ts";
 import { isLong } from "../support/scale.ts";
 import { fill, ROWS } from "./many-rows.ts";
 
@@ -132,14 +132,7 @@ for (const source of SOURCES) {
       PARLEY_TEST_TOKEN: user.token,
       PARLEY_TEST_TOKEN_2: second.token,
     });
-    const gone = {
-      expected: null,
-      id: third.id,
-      deletedAt: Date.now(),
-      limit: 250,
-      messageId: "msg_erased",
-      entry: anEntry(),
-    };
+    const gone = aDeletion(third.id, { deletedAt: Date.now() });
     await server.app.core.db.write("deleteUser", gone);
     await doRareWrites(server.app.core.db, user.id);
     await Promise.all([sender, server].map(({ app }) => app.stop()));

@@ -7,6 +7,7 @@ import type { CreateToken } from "../../src/db/queries/people/tokens.ts";
 import type { CreateUser } from "../../src/db/queries/people/users.ts";
 import type { NewEntry } from "../../src/db/queries/record/audit-trail.ts";
 import type { NewFile } from "../../src/db/queries/storage/files.ts";
+import type { DeleteUser } from "../../src/db/queries/upkeep/erasing.ts";
 import { idOfBits } from "../../src/util/ids.ts";
 
 let acts = 0;
@@ -41,6 +42,11 @@ export function aUser(id: string, fields: Partial<CreateUser> = {}): CreateUser 
     entry: anEntry(),
     ...fields,
   };
+}
+
+/** Returns the deletion of a user. */
+export function aDeletion(id: string, fields: Partial<DeleteUser> = {}): DeleteUser {
+  return { id, expected: null, deletedAt: 1, limit: 250, messageId: "m", entry: anEntry(), ...fields };
 }
 
 /** Returns a token whose hash is derived from the number. */

@@ -12,7 +12,7 @@ import {
   oldestEvents,
 } from "../../../src/db/queries/events/events.ts";
 import { sql } from "../../../src/db/sql.ts";
-import { addUser, anEntry, attachment, contact } from "../../support/rows.ts";
+import { aDeletion, addUser, anEntry, attachment, contact } from "../../support/rows.ts";
 import { type Chance, seededChance } from "../../support/scale.ts";
 import { onEachDatabase } from "../databases.ts";
 
@@ -224,14 +224,7 @@ onEachDatabase("erasing a user erases their events, and positions of others cont
   }
   const last = await lastPosition(db);
   await db.write("createContact", contact("b", 4));
-  await db.write("deleteUser", {
-    expected: null,
-    id: "b",
-    deletedAt: 1,
-    limit: 250,
-    messageId: "m",
-    entry: anEntry(),
-  });
+  await db.write("deleteUser", aDeletion("b"));
   await addContacts(db, "a", 4, 1);
   assert.deepEqual(await eventsOf(db, "b"), []);
   assert.equal(await hasUnnumbered(db), false);

@@ -1,7 +1,7 @@
 // Resumable uploads in the database, on both engines: no trace of one outlives its row or its user.
 import assert from "node:assert/strict";
 import { raw, sql } from "../../../src/db/sql.ts";
-import { anEntry, anUpload, aUser } from "../../support/rows.ts";
+import { aDeletion, anUpload, aUser } from "../../support/rows.ts";
 import { onEachDatabase } from "../databases.ts";
 
 const UPLOAD = anUpload("usr_1");
@@ -19,15 +19,7 @@ onEachDatabase("a deleted upload reserves nothing, and an erased user cannot sta
   await db.write("deleteUpload", { userId: "usr_1", id: "upl_1", now: 3, until: null });
   const late = db.write("reserveForUpload", { ...room, bytes: 1 });
   await assert.rejects(late, { code: "upload_not_found" });
-  const erased = {
-    expected: null,
-    id: "usr_1",
-    deletedAt: 4,
-    limit: 100,
-    messageId: "msg_1",
-    entry: anEntry(),
-  };
-  await db.write("deleteUser", erased);
+  await db.write("deleteUser", aDeletion("usr_1"));
   const begun = db.write("createUpload", { row: UPLOAD, limit: 1, quota: 100 });
   await assert.rejects(begun, { code: "invalid_token" });
   for (const table of ["uploads", "reservations"])

@@ -2,7 +2,7 @@ import type { Database } from "../../../src/db/database.ts";
 import type { CreateGroup } from "../../../src/db/queries/groups/groups.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { usernameKey } from "../../../src/util/text.ts";
-import { addUser, anEntry, messageId } from "../../support/rows.ts";
+import { aDeletion, addUser, anEntry, messageId } from "../../support/rows.ts";
 import { add, eventsOf } from "../messages/talk.ts";
 
 let members = 0;
@@ -93,14 +93,7 @@ export const removeMember = (db: Database, groupId: string, userId: string, memb
   });
 
 export const deleteUser = (db: Database, id: string, limit = 250) =>
-  db.write("deleteUser", {
-    id,
-    expected: null,
-    deletedAt: anEntry().at,
-    limit,
-    messageId: nextMessageId(),
-    entry: anEntry(),
-  });
+  db.write("deleteUser", aDeletion(id, { deletedAt: anEntry().at, limit, messageId: nextMessageId() }));
 
 /** Returns the roles of joined members, by their ids. */
 export async function rolesIn(db: Database, groupId: string): Promise<Record<string, string>> {

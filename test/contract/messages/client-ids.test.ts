@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { findSentBefore, hasLapsedClientIds } from "../../../src/db/queries/record/client-ids.ts";
 import { sql } from "../../../src/db/sql.ts";
-import { anEntry, attachment, messageId } from "../../support/rows.ts";
+import { aDeletion, anEntry, attachment, messageId } from "../../support/rows.ts";
 import { onEachDatabase } from "../databases.ts";
 import { add, block, count, eraseAll, leave, meet, SHARED, send } from "./talk.ts";
 
@@ -128,8 +128,7 @@ onEachDatabase("erasing a user erases their client ids at once, in steps", async
   await meet(db);
   for (let i = 1; i <= 7; i++) await send(db, "a", i, named(`x${i}`));
   await send(db, "b", 8, named("b"));
-  const erased = { id: "a", deletedAt: 1, limit: 2, messageId: "m", expected: null, entry: anEntry() };
-  await db.write("deleteUser", erased);
+  await db.write("deleteUser", aDeletion("a", { limit: 2 }));
   await eraseAll(db, 2);
   assert.deepEqual([await takenUntil(db), await takenUntil(db, "b")], [{}, { b: null }]);
   assert.equal(await count(db, `messages WHERE conversation_id = '${SHARED}' AND client_id IS NOT NULL`), 8);

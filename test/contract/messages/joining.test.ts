@@ -8,6 +8,7 @@ import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
 import { findSeat } from "../../../src/db/queries/visibility/seats.ts";
 import { checkOrphans } from "../../support/orphans.ts";
 import {
+  aDeletion,
   addUser,
   anEntry,
   attachment,
@@ -127,14 +128,7 @@ onEachDatabase(
   "a new user of an erased name sees only messages sent more than 60 seconds after the erasure",
   async (db) => {
     await wait(db, [1]);
-    await db.write("deleteUser", {
-      expected: null,
-      id: "a",
-      deletedAt: ERASED_AT,
-      limit: 250,
-      messageId: "m",
-      entry: anEntry(),
-    });
+    await db.write("deleteUser", aDeletion("a", { deletedAt: ERASED_AT }));
     // The numbers are milliseconds after the erasure.
     for (const number of [2, 59_999, 60_000, 60_001, 60_002]) await send(db, number, []);
     await db.write("createUser", aUser("a2", { usernameKey: "a", createdAt: ERASED_AT + 70_000 }));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { listMuted } from "../../../src/db/queries/messages/conversation-state.ts";
 import { findConversations } from "../../../src/db/queries/messages/inbox.ts";
-import { anEntry, messageId } from "../../support/rows.ts";
+import { aDeletion, messageId } from "../../support/rows.ts";
 import { onEachDatabase } from "../databases.ts";
 import { count, eventsOf, meet, SHARED, send } from "./talk.ts";
 
@@ -35,14 +35,7 @@ onEachDatabase("the read position of a contact is hidden while the contact is be
   assert.equal(await contactRead(), messageId(1));
   // Events are erased first.
   assert.ok((await eventsOf(db, "a")).length > 0);
-  await db.write("deleteUser", {
-    expected: null,
-    id: "a",
-    deletedAt: 9,
-    limit: 1,
-    messageId: "m",
-    entry: anEntry(),
-  });
+  await db.write("deleteUser", aDeletion("a", { limit: 1 }));
   assert.equal(await count(db, "marks WHERE user_id = 'a' AND disclosed_read_id <> ''"), 1);
   assert.equal(await contactRead(), null);
 });

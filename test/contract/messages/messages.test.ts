@@ -6,7 +6,7 @@ import { findMessage } from "../../../src/db/queries/messages/messages.ts";
 import { storageUsed } from "../../../src/db/queries/storage/storage-used.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { laterId } from "../../../src/util/ids.ts";
-import { addUser, anEntry, attachment, messageId, walk } from "../../support/rows.ts";
+import { aDeletion, addUser, anEntry, attachment, messageId, walk } from "../../support/rows.ts";
 import { onEachDatabase } from "../databases.ts";
 import { block, count, eventsOf, meet, SHARED, seenBy, send } from "./talk.ts";
 
@@ -116,14 +116,7 @@ onEachDatabase("consecutive messages of a blocked user form one run until a visi
 
 onEachDatabase("a user erased after the token check cannot block", async (db) => {
   await meet(db);
-  await db.write("deleteUser", {
-    expected: null,
-    id: "a",
-    deletedAt: 1,
-    limit: 1000,
-    messageId: "m",
-    entry: anEntry(),
-  });
+  await db.write("deleteUser", aDeletion("a", { limit: 1000 }));
   await block(db, "a", "b");
   assert.equal(await count(db, "blocks"), 0);
 });

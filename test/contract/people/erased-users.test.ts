@@ -6,6 +6,7 @@ import { TABLES } from "../../../src/db/queries/upkeep/tables.ts";
 import { raw, type Statement } from "../../../src/db/sql.ts";
 import { checkOrphans } from "../../support/orphans.ts";
 import {
+  aDeletion,
   addUser,
   anEntry,
   aToken,
@@ -98,14 +99,7 @@ for (const limit of [2, 1000]) {
         "message_bodies",
       ])
         assert.ok(had.has(table), `nothing of hers was in ${table}`);
-      await db.write("deleteUser", {
-        id: ANN,
-        expected: null,
-        deletedAt: 1_800_000_000_500,
-        limit,
-        messageId: "m",
-        entry: anEntry(),
-      });
+      await db.write("deleteUser", aDeletion(ANN, { deletedAt: 1_800_000_000_500, limit }));
       await eraseAll(db, limit);
       await eventsOf(db, BOB);
       assert.equal(await hasRemains(db), false);

@@ -4,7 +4,7 @@ import type { Database } from "../../../src/db/database.ts";
 import { findProfileChange, findProfilesFor } from "../../../src/db/queries/people/profile-readers.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { checkOrphans } from "../../support/orphans.ts";
-import { addUser, anEntry, aUser, contact } from "../../support/rows.ts";
+import { aDeletion, addUser, anEntry, aUser, contact } from "../../support/rows.ts";
 import { onEachDatabase } from "../databases.ts";
 
 const NAMES = ["a", "b", "c", "d"];
@@ -79,8 +79,7 @@ onEachDatabase("an erased user informs nobody, and is no reader", async (db) => 
   await meet(db);
   await update(db, { display_name: "A" });
   await update(db, { display_name: "B" }, "usr_b");
-  const erase = { expected: null, deletedAt: 9, limit: 1, messageId: "msg_x", entry: anEntry() };
-  await db.write("deleteUser", { id: ANN, ...erase });
+  await db.write("deleteUser", aDeletion(ANN, { limit: 1 }));
   assert.equal(await findProfileChange(db, ""), "usr_b");
   await publish(db, 500, "usr_b");
   assert.equal(await reader(db)(), "b");

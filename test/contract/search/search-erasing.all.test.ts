@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Database } from "../../../src/db/database.ts";
 import { sql } from "../../../src/db/sql.ts";
-import { addUser, anEntry, contact, message } from "../../support/rows.ts";
+import { aDeletion, addUser, contact, message } from "../../support/rows.ts";
 import { onEachDatabase } from "../databases.ts";
 import { block, eraseAll, leave, meet, send } from "../messages/talk.ts";
 
@@ -77,16 +77,7 @@ onEachDatabase("no erasing step of a user with many conversations exceeds that",
     }
   }
   while (await db.write("indexMessages", { limit: 200, characters: 100_000 }));
-  const most = await mostErased(db, () =>
-    db.write("deleteUser", {
-      expected: null,
-      id: "a",
-      deletedAt: 1,
-      limit: 250,
-      messageId: "m",
-      entry: anEntry(),
-    }),
-  );
+  const most = await mostErased(db, () => db.write("deleteUser", aDeletion("a")));
   assert.equal(await characters(db), 0);
   assert.ok(most > LONG && most <= MOST, `${most} characters`);
 });

@@ -15,7 +15,16 @@ import { listTombstones } from "../../../src/db/queries/storage/tombstones.ts";
 import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
 import { listDue } from "../../../src/db/queries/webhooks/deliveries.ts";
 import { raw, sql } from "../../../src/db/sql.ts";
-import { addUser, anEntry, attachment, aUser, contact, messageId, walk } from "../../support/rows.ts";
+import {
+  aDeletion,
+  addUser,
+  anEntry,
+  attachment,
+  aUser,
+  contact,
+  messageId,
+  walk,
+} from "../../support/rows.ts";
 import { onEachDatabase } from "../databases.ts";
 
 /** The conversation that a and b share. */
@@ -205,14 +214,7 @@ onEachDatabase("a deleted user disappears at once, and every row is erased", asy
   const notes = [9, 10, 11, 12];
   await addWebhooks(db);
   const deletedAt = 1_800_000_000_000;
-  await db.write("deleteUser", {
-    expected: null,
-    id: "a",
-    deletedAt,
-    limit: LIMIT_OF_A_USER,
-    messageId: "m",
-    entry: anEntry(),
-  });
+  await db.write("deleteUser", aDeletion("a", { deletedAt, limit: LIMIT_OF_A_USER }));
   // A new user takes the name while the first one is still being erased.
   await db.write("createUser", aUser("a2", { usernameKey: "a" }));
   let number = 20;

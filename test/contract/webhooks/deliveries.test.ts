@@ -6,7 +6,7 @@ import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
 import { listDue, webhooksWithDue } from "../../../src/db/queries/webhooks/deliveries.ts";
 import { findCursor, listBacklog, listWithBacklog } from "../../../src/db/queries/webhooks/hand-out.ts";
 import { findWebhook, type WebhookRow } from "../../../src/db/queries/webhooks/webhooks.ts";
-import { addUser, anEntry, contact } from "../../support/rows.ts";
+import { aDeletion, addUser, anEntry, contact } from "../../support/rows.ts";
 import { onEachDatabase } from "../databases.ts";
 import { meet, send } from "../messages/talk.ts";
 
@@ -98,15 +98,7 @@ onEachDatabase(
     assert.equal(change.length, 2);
     const delivery = { webhookId: HOOK.id, eventId: "evt_1", position: first, lastPosition: last };
     const step = { fallen: [], behind: [], since: 0, now: NOW };
-    const erase = (id: string) =>
-      db.write("deleteUser", {
-        expected: null,
-        id,
-        deletedAt: NOW,
-        limit: 1000,
-        messageId: "m",
-        entry: anEntry(),
-      });
+    const erase = (id: string) => db.write("deleteUser", aDeletion(id, { deletedAt: NOW, limit: 1000 }));
     await erase(change[0]!.recipient_id);
     await db.write("addDeliveries", {
       ...step,

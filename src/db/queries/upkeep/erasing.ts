@@ -36,7 +36,7 @@ interface EraseInput {
 /** A contact, its owner's membership and a row of its peer. */
 const ROWS_OF_A_CONTACT = 3;
 
-interface DeleteUser {
+export interface DeleteUser {
   id: string;
   expected: Expected;
   deletedAt: number;

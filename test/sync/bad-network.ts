@@ -10,7 +10,7 @@ export interface Faults {
   cut: number;
 }
 
-const NONE: Faults = { loseRequest: 0, loseAnswer: 0, double: 0, delay: 0, cut: 0 };
+export const NONE: Faults = { loseRequest: 0, loseAnswer: 0, double: 0, delay: 0, cut: 0 };
 export const BAD: Faults = { loseRequest: 0.1, loseAnswer: 0.1, double: 0.15, delay: 0.3, cut: 0.1 };
 /** Cuts come within this many bytes of an answer: some in mid-event, some in mid-character. */
 const CUT_WITHIN = 4_000;
@@ -22,7 +22,7 @@ export class BadNetwork {
   readonly #cuts = new Set<() => void>();
   #isAway = false;
   /** How often each fault has happened. */
-  readonly met: Record<string, number> = {};
+  readonly met = { ...NONE };
 
   constructor(chance: Chance) {
     this.#chance = chance;
@@ -47,7 +47,7 @@ export class BadNetwork {
     const { faults } = this;
     const hits = (name: keyof Faults) => {
       const isHit = this.#chance() < faults[name];
-      if (isHit) this.met[name] = (this.met[name] ?? 0) + 1;
+      if (isHit) this.met[name]++;
       return isHit;
     };
     if (hits("delay")) await this.#pause();

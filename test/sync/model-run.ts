@@ -1,15 +1,17 @@
+import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import type { TestContext } from "node:test";
 import fc from "fast-check";
 import { startOn, testConfig } from "../support/app.ts";
 import { type Engine, postgresConfig } from "../support/on-engines.ts";
 import { chanceFrom, isLong, scaled } from "../support/scale.ts";
+import { type Faults, NONE } from "./bad-network.ts";
 import { operation, World } from "./model.ts";
 
-const LENGTH = 60;
-const SHRINK_MS = isLong ? 3_000_000 : 240_000;
+const [MIN_LENGTH, MAX_LENGTH] = [10, 60];
+const LIMIT_MS = isLong ? 3_000_000 : 240_000;
 
-/** Runs operations of devices until enough are done. Shrinks a failure to the few operations that it needs. */
+/** Runs operations of devices until enough are done. The long form shrinks a failure to the few operations that it needs. */
 export async function runModel(t: TestContext, engine: Engine, short: number, long: number): Promise<void> {
   const clock = { now: Date.UTC(2026, 0, 1) };
   const stored = engine === "SQLite" ? {} : await postgresConfig(t);
@@ -19,8 +21,9 @@ export async function runModel(t: TestContext, engine: Engine, short: number, lo
   const wanted = scaled(short, long);
   let [done, worlds] = [0, 0];
   const counts: Record<string, number> = {};
+  const met = { ...NONE };
   const property = fc.asyncProperty(
-    fc.array(operation, { minLength: 10, maxLength: LENGTH, size: "max" }),
+    fc.array(operation, { minLength: MIN_LENGTH, maxLength: MAX_LENGTH, size: "max" }),
     fc.nat(),
     async (operations, luck) => {
       if (done >= wanted) return;
@@ -35,16 +38,20 @@ export async function runModel(t: TestContext, engine: Engine, short: number, lo
       done += operations.length;
       for (const [what, count] of Object.entries(world.counts)) counts[what] = (counts[what] ?? 0) + count;
       for (const { network } of world.devices)
-        for (const [what, count] of Object.entries(network.met)) counts[what] = (counts[what] ?? 0) + count;
+        for (const fault of Object.keys(met) as (keyof Faults)[]) met[fault] += network.met[fault];
     },
   );
   await fc.assert(property, {
     seed,
-    numRuns: Math.ceil(wanted / 15) + 1,
-    interruptAfterTimeLimit: SHRINK_MS,
+    numRuns: Math.ceil(wanted / MIN_LENGTH),
+    interruptAfterTimeLimit: LIMIT_MS,
     markInterruptAsFailure: true,
     // Each attempt to shrink waits for quiet that does not come.
     endOnFailure: !isLong,
   });
-  t.diagnostic(`${done} operations in ${worlds} worlds: ${JSON.stringify(counts)}`);
+  t.diagnostic(`${done} operations in ${worlds} worlds: ${JSON.stringify({ ...counts, faults: met })}`);
+  assert.ok(done >= wanted, `${done} operations`);
+  const kinds = Object.values(met).filter((count) => count > 0).length;
+  // The short form may miss one by chance.
+  assert.ok(kinds >= Object.keys(met).length - (isLong ? 0 : 1), `only ${kinds} kinds of faults happened`);
 }

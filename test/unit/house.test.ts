@@ -11,15 +11,10 @@ const ROOT = join(import.meta.dirname, "../..");
 
 function readSources(): Map<string, string> {
   const tree = new Map<string, string>();
-  for (const folder of [
-    "src",
-    "packages/parley-client/src",
-    "packages/parley-sync/src",
-    "console/src",
-    "tools",
-    "test",
-    "bench",
-  ].filter((name) => existsSync(join(ROOT, name)))) {
+  const packages = readdirSync(join(ROOT, "packages")).map((name) => `packages/${name}/src`);
+  for (const folder of ["src", ...packages, "console/src", "tools", "test", "bench"].filter((name) =>
+    existsSync(join(ROOT, name)),
+  )) {
     for (const name of readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })) {
       const path = `${folder}/${name.replaceAll(sep, "/")}`;
       if (!/\.(m?tsx?|m?js)$/.test(path) || path.includes("node_modules/")) continue;

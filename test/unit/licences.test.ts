@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { pinnedPackages } from "../../tools/licences.ts";
@@ -26,14 +26,15 @@ const packages = pinnedPackages(ROOT);
 test("every package is pinned with its hash", () => {
   assert.ok(packages.length > 100);
   for (const { name, integrity } of packages) assert.match(integrity ?? "", /^sha512-/, name);
-  for (const file of ["package.json", "runtime/package.json"]) {
-    const { dependencies, devDependencies, optionalDependencies } = JSON.parse(
+  for (const file of globSync("{.,runtime,packages/*}/package.json", { cwd: ROOT })) {
+    const { dependencies, devDependencies, optionalDependencies, peerDependencies } = JSON.parse(
       readFileSync(ROOT + file, "utf8"),
     ) as Record<string, Record<string, string>>;
     for (const [name, version] of Object.entries({
       ...dependencies,
       ...devDependencies,
       ...optionalDependencies,
+      ...peerDependencies,
     }))
       assert.match(version, /^\d+\.\d+\.\d+(-[\w.]+)?$/, `${file}: ${name}`);
   }

@@ -6,7 +6,7 @@ import { locate, locateTest, readSources } from "../../tools/mutants/mutant.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-test("the code of each mutant occurs exactly once in src, and its test files exist", () => {
+test("the code of each mutant occurs exactly once in the sources, and its test files exist", () => {
   const sources = readSources(ROOT);
   const problems: string[] = [];
   for (const mutant of mutants) {

@@ -55,7 +55,10 @@ test("createToken throws for what the server would refuse", async () => {
       secret,
       good,
     ]),
-    ...[undefined, "", 42, "x".repeat(256)].map((sub): [unknown, object] => [SECRET, { sub }]),
+    ...[undefined, "", 42, "x".repeat(256), "a\nb", "\ud800"].map((sub): [unknown, object] => [
+      SECRET,
+      { sub },
+    ]),
     ...[0, -61, 1.5, Number.NaN, "1h", 31 * 24 * 3600].map((expiresIn): [unknown, object] => [
       SECRET,
       { ...good, expiresIn },
@@ -67,7 +70,7 @@ test("createToken throws for what the server would refuse", async () => {
 
 onEngines("a token of createToken names a new user, and gives a phone number", async (t, config) => {
   const { url } = await startOn(t, { ...config, jwt });
-  const claims = { sub: "42", preferred_username: "ada", phone_number: "+15550100", ...OWN };
+  const claims = { sub: "👋".repeat(255), preferred_username: "ada", phone_number: "+15550100", ...OWN };
   const { username, phone_number } = await new Parley({ url, token: await createToken(SECRET, claims) }).me();
   assert.deepEqual([username, phone_number], ["ada", "+15550100"]);
 });

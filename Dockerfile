@@ -3,7 +3,8 @@
 FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Without scripts: ours brings Node where it is too old, and the packages need none.
+# Without scripts: ours brings Node where it is too old, and the packages need none. The workspaces are not here, so npm
+# skips them and their dependencies: the server imports the source of the client, which has none.
 RUN npm ci --omit=dev --ignore-scripts
 
 FROM node:24-slim

@@ -1,23 +1,14 @@
 // The client in a page. Uploads use XMLHttpRequest there, which has its own rules for redirects, aborts and errors.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { stripTypeScriptTypes } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { moduleAt } from "../support/page-modules.ts";
 import { type Between, type Fate, proxy } from "../support/proxy.ts";
-
-const CLIENT = new URL("../../packages/parley-client/", import.meta.url);
-
-/** Serves a module of the client to the page. */
-function moduleAt(path: string): Fate {
-  const body = stripTypeScriptTypes(readFileSync(new URL(`.${path}`, CLIENT), "utf8"));
-  return { status: 200, headers: { "content-type": "text/javascript" }, body };
-}
 
 interface Opened {
   page: Page;
@@ -32,16 +23,15 @@ async function openPage(t: TestContext, fateOf: () => Fate = () => "pass"): Prom
   const server = await startApp(t);
   const { token } = await server.user();
   const between = await proxy(t, server.url, (path) => {
-    if (path.startsWith("/src/")) return moduleAt(path);
     if (path.startsWith("/v1/")) return fateOf();
     const headers = { "content-type": "text/html" };
-    return { status: 200, headers, body: "<!doctype html><input type=file>" };
+    return moduleAt(path) ?? { status: 200, headers, body: "<!doctype html><input type=file>" };
   });
   const page = await (await openBrowser(t)).newPage();
   await page.goto(`${between.url}/`);
   const run = (code: string) =>
     page.evaluate(`(async () => {
-      const { Parley } = await import("/src/index.ts");
+      const { Parley } = await import("/packages/parley-client/src/index.ts");
       const token = ${JSON.stringify(token)};
       const parley = new Parley({ url: location.origin, token });
       const chosen = () => document.querySelector("input").files[0];

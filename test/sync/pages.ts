@@ -1,24 +1,11 @@
 // parley-sync in pages of one browser, with a proxy before the server.
-import { readFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
 import type { TestContext } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
 import { startApp } from "../support/app.ts";
 import { openBrowser } from "../support/engines/chromium.ts";
+import { IMPORTS, moduleAt } from "../support/page-modules.ts";
 import { pair } from "../support/people.ts";
 import { type Between, type Fate, proxy } from "../support/proxy.ts";
-
-const ROOT = new URL("../../", import.meta.url);
-
-/** Serves a module, without its types. */
-function moduleAt(path: string): Fate {
-  const source = path === "/idb.js" ? "node_modules/idb/build/index.js" : path.slice(1);
-  const text = readFileSync(new URL(source, ROOT), "utf8");
-  const body = path.endsWith(".ts") ? stripTypeScriptTypes(text) : text;
-  return { status: 200, headers: { "content-type": "text/javascript" }, body };
-}
-
-const PAGE = `<!doctype html><script type="importmap">{ "imports": { "idb": "/idb.js" } }</script>`;
 
 export interface Tab {
   page: Page;
@@ -31,9 +18,8 @@ export async function openTabs(t: TestContext, fateOf: (path: string, seen: Betw
   const app = await startApp(t);
   const { ann, bob, conversation } = await pair(app);
   const between = await proxy(t, app.url, (path, seen) => {
-    if (/^\/(packages\/|idb\.js)/.test(path)) return moduleAt(path);
     if (path.startsWith("/v1/")) return fateOf(path, seen);
-    return { status: 200, headers: { "content-type": "text/html" }, body: PAGE };
+    return moduleAt(path) ?? { status: 200, headers: { "content-type": "text/html" }, body: IMPORTS };
   });
   const context: BrowserContext = await (await openBrowser(t)).newContext();
   const open = async (): Promise<Tab> => {

@@ -12,6 +12,7 @@ import {
   createProject,
   IN_BROWSERS,
   IN_NODE,
+  oldNode,
   type Project,
   ROOT,
   run,
@@ -84,16 +85,6 @@ test("the types compile in Node and in browsers, and refuse what the API does no
   const said = await compile(project, IN_NODE, "wrong.ts");
   assert.deepEqual(said.match(/^wrong\.ts\(\d+/gm), ["wrong.ts(3", "wrong.ts(4"]);
 });
-
-/** Finds another Node on this machine, of the oldest supported version. */
-async function oldNode(): Promise<string | undefined> {
-  const { stdout } = await run("which", ["-a", "node"]);
-  for (const path of stdout.split("\n").filter(Boolean)) {
-    const version = (await run(path, ["--version"])).stdout;
-    if (version.startsWith("v20.")) return path;
-  }
-  return undefined;
-}
 
 test("the package runs on Node 20", async (t) => {
   const node = await oldNode();

@@ -100,3 +100,13 @@ export async function compile({ folder }: Project, settings: string[], ...files:
     ({ stdout }) => stdout,
   );
 }
+
+/** Finds another Node on this machine, of the oldest supported version. */
+export async function oldNode(): Promise<string | undefined> {
+  const { stdout } = await run("which", ["-a", "node"]);
+  for (const path of stdout.split("\n").filter(Boolean)) {
+    const version = (await run(path, ["--version"])).stdout;
+    if (version.startsWith("v20.")) return path;
+  }
+  return undefined;
+}

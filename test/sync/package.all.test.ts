@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { startApp } from "../support/app.ts";
 import { commandLine, tokenOf } from "../support/command.ts";
 import {
   checkContents,
@@ -12,6 +13,7 @@ import {
   createProject,
   IN_BROWSERS,
   IN_NODE,
+  oldNode,
   type Project,
   ROOT,
   run,
@@ -85,4 +87,33 @@ test("the types compile in Node and in browsers, and refuse what the package doe
   assert.equal(await compile(project, IN_BROWSERS, "browser.ts"), "");
   const said = await compile(project, IN_BROWSERS, "wrong.ts");
   assert.deepEqual(said.match(/^wrong\.ts\(\d+/gm), ["wrong.ts(2", "wrong.ts(3"]);
+});
+
+test("the package runs on Node 20", async (t) => {
+  const node = await oldNode();
+  if (!node) return t.skip("This machine has no Node 20.");
+  const server = await startApp(t);
+  const { token } = await server.user();
+  const lines = `import { Parley } from "parley-client";
+    import { memoryStore, openSync } from "parley-sync";
+    const until = async (isDone) => {
+      while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 20));
+    };
+    const client = new Parley({ url: "${server.url}", token: "${token}" });
+    const sync = await openSync({ client, store: memoryStore() });
+    await until(() => sync.connection().getSnapshot().state === "live");
+    const { conversation_id } = await client.groups.create({ name: "Climbing" });
+    const group = sync.conversation(conversation_id);
+    const end = group.subscribe(() => {});
+    await until(() => group.getSnapshot().members);
+    sync.send(conversation_id, { text: "Hello", files: [new File(["hello"], "hello.txt")] });
+    await until(() => sync.outbox().getSnapshot().length === 0);
+    const { members, messages } = group.getSnapshot();
+    const { text, state, attachments } = messages.at(-1);
+    console.log(members.length, text, state, attachments[0].filename);
+    end();
+    await sync.close();`;
+  await writeFile(join(project.folder, "old.js"), lines);
+  const { stdout, stderr } = await run(node, ["old.js"], { cwd: project.folder, timeout: 60_000 });
+  assert.deepEqual([stdout, stderr], ["1 Hello sent hello.txt\n", ""]);
 });

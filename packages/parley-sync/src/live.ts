@@ -1,5 +1,5 @@
 // The connection to the server: keeps the copy up to date.
-import type { Conversation, Parley, StreamEvent } from "parley-client";
+import type { Conversation, Member, Parley, StreamEvent } from "parley-client";
 import type { Copy } from "./copy.ts";
 import { Draft } from "./draft.ts";
 import { CURSOR, contactKey, META, type Meta, NOTHING, staleKey } from "./entries.ts";
@@ -275,9 +275,13 @@ export class Live {
     };
   }
 
-  #members({ group_id }: Conversation) {
-    if (group_id === null) return undefined;
-    return Array.fromAsync(this.#client.groups.listMembers(group_id, {}, { signal: this.#stop.signal }));
+  async #members({ group_id }: Conversation): Promise<Member[] | undefined> {
+    if (group_id === null) return;
+    // Node 20 has no Array.fromAsync.
+    const members: Member[] = [];
+    const list = this.#client.groups.listMembers(group_id, {}, { signal: this.#stop.signal });
+    for await (const member of list) members.push(member);
+    return members;
   }
 
   /** Loads the page before the messages that are kept, or the conversation as a whole if it is unknown. */

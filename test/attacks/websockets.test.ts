@@ -287,6 +287,18 @@ test("control frames before the token close the WebSocket", async (t) => {
   }
 });
 
+test("control frames in one read with the token leave the WebSocket open", async (t) => {
+  const server = await startApp(t);
+  for (const opcode of [9, 10]) {
+    const token = toFrame(JSON.stringify(credentialsOf(await server.user())));
+    const socket = await openRawWebSocket(t, server);
+    let received = "";
+    socket.on("data", (chunk) => (received += chunk.toString("latin1")));
+    socket.write(Buffer.concat([token, toFrame("", { opcode }), toFrame('{"type":"ping"}')]));
+    assert.ok(await eventually(async () => received.includes('{"type":"pong"}')), received);
+  }
+});
+
 test("a client that ends its side, or resets the connection, leaves nothing", async (t) => {
   const server = await startApp(t, { pendingSocketsPerAddress: 8 });
   for (let i = 0; i < 20; i++) {

@@ -47,7 +47,7 @@ const CLOSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /** The endpoint is going away, and an unexpected condition (RFC 6455, section 7.4.1). */
-const GOING_AWAY = 1001;
+export const GOING_AWAY = 1001;
 const UNEXPECTED = 1011;
 /** Codes for private use begin here: the status of the error follows. */
 const PRIVATE = 4000;
@@ -132,9 +132,12 @@ export class EventSocket implements Wire {
     if (!this.#socket.writableNeedDrain) this.#ws.send(json, { binary: false });
   }
 
-  /** Sends a ping, or closes the connection if the last one is unanswered. */
+  /**
+   * Sends a ping, or closes the connection if the last one is unanswered. An answer cannot be read while a frame is handled: the
+   * connection is paused.
+   */
   beat(onLeft: OnLeft): void {
-    if (this.#isPinged) {
+    if (this.#isPinged && !this.#isWorking) {
       this.#hangUp("request_timeout");
       onLeft();
       return;
@@ -160,6 +163,8 @@ export class EventSocket implements Wire {
   /** Counts a control frame as a request. */
   #onControl(): void {
     this.#onHeard();
+    // It arrived in one read with the first frame, whose token is still being checked.
+    if (!this.#caller && !this.#patience) return;
     try {
       this.#count();
     } catch (error) {

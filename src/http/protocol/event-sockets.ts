@@ -7,7 +7,7 @@ import { takeSlot } from "../../core/node/user-slots.ts";
 import { ParleyError } from "../../errors.ts";
 import { http } from "../../util/node-http.ts";
 import type { HttpContext } from "./context.ts";
-import { EventSocket } from "./event-socket.ts";
+import { EventSocket, GOING_AWAY } from "./event-socket.ts";
 import { networkOf } from "./rate-limits.ts";
 import { answerInOrder, dropInput } from "./raw-errors.ts";
 
@@ -114,7 +114,7 @@ export class EventSockets {
   /** Closes all WebSockets, and accepts no more. */
   close(): void {
     this.#isClosed = true;
-    for (const ws of this.#server?.clients ?? []) ws.close(1001);
+    for (const ws of this.#server?.clients ?? []) ws.close(GOING_AWAY);
   }
 
   async #load(): Promise<WebSocketServer> {

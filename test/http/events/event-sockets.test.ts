@@ -276,6 +276,18 @@ test("a WebSocket is pinged, and closed if its client does not answer", async (t
   assert.equal(alive.ws.readyState, alive.ws.OPEN);
 });
 
+test("a WebSocket stays open while the server handles a frame for longer than two heartbeats", async (t) => {
+  const server = await startApp(t, { eventHeartbeatMs: 200 });
+  const { ann, conversation } = await pair(server);
+  const { typists } = server.app.core;
+  t.mock.method(typists, "add", () => sleep(1000, true));
+  const socket = await startSocket(t, server, ann);
+  socket.send({ type: "typing", conversation_id: conversation });
+  socket.send({ type: "ping" });
+  await socket.find("pong");
+  assert.equal(socket.ws.readyState, socket.ws.OPEN);
+});
+
 test("events do not keep a WebSocket open whose client does not answer pings", async (t) => {
   const server = await startApp(t, { eventHeartbeatMs: 200 });
   const ann = await person(server, "ann");

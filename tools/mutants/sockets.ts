@@ -57,6 +57,12 @@ export const sockets: readonly Mutant[] = [
     tests: ["http/event-sockets"],
   },
   {
+    name: "sockets: a client whose pong cannot be read is cut",
+    find: "if (this.#isPinged && !this.#isWorking) {",
+    replace: "if (this.#isPinged) {",
+    tests: ["http/event-sockets"],
+  },
+  {
     name: "sockets: events keep a dead WebSocket open",
     find: "if (performance.now() >= this.#checkAt) this.beat(() => {});",
     replace: "",
@@ -70,7 +76,7 @@ export const sockets: readonly Mutant[] = [
   },
   {
     name: "sockets: a stop leaves those without a token",
-    find: "for (const ws of this.#server?.clients ?? []) ws.close(1001);",
+    find: "for (const ws of this.#server?.clients ?? []) ws.close(GOING_AWAY);",
     replace: "",
     tests: ["http/event-sockets"],
   },

@@ -110,21 +110,36 @@ test("a refused message is kept with its reason until it is sent again or discar
   const view = show(t, device, conversation);
   device.sync.send(conversation, { text: "a reply", replyTo: `msg_${"0".repeat(26)}` });
   device.sync.send(conversation, { text: "x".repeat(10_001) });
+  device.sync.send(conversation, { text: "" });
   device.sync.send(conversation, { text: "fine" });
   assert.ok(await settled(device));
   const failed = device.sync.outbox().getSnapshot();
   assert.deepEqual(
     failed.map(({ reason }) => reason!.code),
-    ["message_not_found", "invalid_parameter"],
+    ["message_not_found", "invalid_parameter", "missing_parameter"],
   );
   assert.deepEqual(
     view.getSnapshot().messages.map(({ state }) => state),
-    ["sent", "failed", "failed"],
+    ["sent", "failed", "failed", "failed"],
   );
   await device.sync.retry(failed[0]!.key);
-  await device.sync.discard(failed[1]!.key);
+  for (const { key } of failed.slice(1)) await device.sync.discard(key);
   assert.ok(await eventually(async () => device.sync.outbox().getSnapshot().length === 0));
   assert.deepEqual(texts(view.getSnapshot().messages), ["fine sent", "a reply sent"]);
+});
+
+test("a message with more files than one request may have is sent with all of them", async (t) => {
+  const app = await server();
+  const { ann, conversation } = await pair(app);
+  const device = await openDevice(t, { url: app.url, token: ann.token });
+  const files = Array.from({ length: 12 }, (_, i) => new File([String(i)], `${i}.txt`));
+  device.sync.send(conversation, { files });
+  assert.ok(await settled(device));
+  const { data } = await device.client.messages.list({ conversation_id: conversation });
+  assert.deepEqual(
+    data.map(({ attachments }) => attachments.map(({ filename }) => filename)),
+    [files.map(({ name }) => name)],
+  );
 });
 
 test("a conversation that the user leaves is gone, and sign-out erases the store", async (t) => {

@@ -9,7 +9,19 @@ import type { Operation, PendingFile } from "./types.ts";
 /** Larger files continue after a lost connection. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 
-export const isLarge = ({ file_size }: PendingFile) => file_size > LARGE_BYTES;
+/** The most files that one request may have. */
+const MAX_FILES = 10;
+
+interface IndexedFile extends PendingFile {
+  at: number;
+}
+
+/** Divides the files of a message into those of its first request and those that are added to the message later. */
+export function splitFiles(all: readonly PendingFile[]): { first: IndexedFile[]; later: IndexedFile[] } {
+  const files = all.map((file, at) => ({ ...file, at }));
+  const first = files.filter(({ file_size }) => file_size <= LARGE_BYTES).slice(0, MAX_FILES);
+  return { first, later: files.filter((file) => !first.includes(file)) };
+}
 
 /** Returns what is pending, oldest first. */
 export function inOrder(copy: Copy): Operation[] {
@@ -44,7 +56,7 @@ export function settle(copy: Copy, draft: Draft): void {
       continue;
     for (const operation of copy.operations.values()) {
       const isSame = operation.kind === "send" && operation.client_id === message.client_id;
-      if (isSame && !operation.files.some(isLarge))
+      if (isSame && splitFiles(operation.files).later.length === 0)
         for (const [key] of toRemoval(operation)) draft.set(key, null);
     }
   }

@@ -4,12 +4,9 @@ import type { Copy } from "./copy.ts";
 import { fileKey } from "./entries.ts";
 import { isCode } from "./failures.ts";
 import type { Live } from "./live.ts";
-import { isLarge, toRemoval } from "./operations.ts";
+import { splitFiles, toRemoval } from "./operations.ts";
 import { addMessage } from "./reduce.ts";
-import type { PendingFile, SendOperation } from "./types.ts";
-
-/** The most files that one request may have. */
-const MAX_FILES = 10;
+import type { SendOperation } from "./types.ts";
 
 interface Parts {
   client: Parley;
@@ -28,14 +25,14 @@ export async function sendMessage(
 ): Promise<void> {
   const { client, copy, live } = parts;
   const { key, conversation_id } = operation;
-  const files = operation.files.map((file, at) => ({ ...file, at }));
-  const withMessage = files.filter((file) => !isLarge(file)).slice(0, MAX_FILES);
-  const later = files.filter((file) => !withMessage.includes(file));
-  const hasFirst = operation.text !== null || operation.data !== null || withMessage.length > 0;
+  const { first, later } = splitFiles(operation.files);
+  // An empty message is sent too: the server refuses it.
+  const hasFirst =
+    operation.text !== null || operation.data !== null || first.length > 0 || later.length === 0;
   if (operation.message_id === null && hasFirst) {
     await live.change(
       conversation_id,
-      () => createMessage(parts, operation, withMessage, signal),
+      () => createMessage(parts, operation, first, signal),
       (draft, meta, message) => {
         addMessage(draft, meta, message);
         const current = copy.operations.get(key) as SendOperation | undefined;
@@ -60,7 +57,7 @@ export async function sendMessage(
 async function createMessage(
   { client, copy }: Parts,
   operation: SendOperation,
-  files: readonly (PendingFile & { at: number })[],
+  files: readonly { at: number }[],
   signal: AbortSignal,
 ): Promise<Message> {
   const { key, conversation_id, client_id, text, data, mentions, reply_to_id } = operation;

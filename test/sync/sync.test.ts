@@ -187,11 +187,11 @@ test("a message is stored before it is sent", async (t) => {
   const slow = {
     ...store,
     async write(batch: Batch) {
-      const isMessage = [...batch].some(([key, value]) => key.startsWith("out/") && value !== null);
+      const stored = [...batch].filter(([key, value]) => key.startsWith("out/") && value !== null);
       // Time for a request that does not wait.
-      if (isMessage) await new Promise((resolve) => setTimeout(resolve, 300));
+      if (stored.length > 0) await new Promise((resolve) => setTimeout(resolve, 300));
       await store.write(batch);
-      if (isMessage) seen.push("stored");
+      seen.push(...stored.map(() => "stored"));
     },
   };
   const device = await openDevice(t, { url: between.url, token: ann.token }, { store: slow });
@@ -199,4 +199,26 @@ test("a message is stored before it is sent", async (t) => {
   device.sync.send(conversation, { text: "hello" });
   assert.ok(await settled(device));
   assert.deepEqual(seen, ["stored", "sent"]);
+  // The second message is next in its lane while the store is still writing it.
+  device.sync.send(conversation, { text: "one" });
+  assert.ok(await eventually(async () => seen.length === 4));
+  device.sync.send(conversation, { files: [new File(["two"], "two.txt")] });
+  assert.ok(await settled(device));
+  assert.deepEqual(seen.slice(2), ["stored", "sent", "stored", "sent"]);
+  assert.deepEqual(device.sync.outbox().getSnapshot(), []);
+});
+
+test("a message with a file is sent although the store can't be written", async (t) => {
+  const app = await server();
+  const { ann, conversation } = await pair(app);
+  const full = async () => {
+    throw new Error("The disk is full.");
+  };
+  const at = { url: app.url, token: ann.token };
+  const device = await openDevice(t, at, { store: { ...memoryStore(), write: full } });
+  assert.ok(await settled(device));
+  device.sync.send(conversation, { files: [new File(["content"], "note.txt")] });
+  assert.ok(await settled(device));
+  assert.deepEqual(device.sync.outbox().getSnapshot(), []);
+  assert.equal(device.sync.connection().getSnapshot().isStored, false);
 });

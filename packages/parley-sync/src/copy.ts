@@ -42,6 +42,8 @@ export class Copy {
   readonly #late = new Set<Map<string, Value | null>>();
   #waiting: Map<string, Value | null> | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** Files that could not be stored. */
+  readonly #files = new Map<string, Value>();
   #isBroken = false;
   #isClosed = false;
 
@@ -111,6 +113,16 @@ export class Copy {
     if (!this.#isBroken) this.messages.delete(id);
   }
 
+  /** Resolves once all changes so far are durable, or can't be. */
+  get written(): Promise<void> {
+    return this.#writing;
+  }
+
+  /** Returns the bytes of a file of an operation. */
+  async file(key: string): Promise<unknown> {
+    return this.#files.get(key) ?? this.store.get(key);
+  }
+
   /** Changes the copy at once, and resolves when the change is durable. */
   commit(batch: Batch): Promise<void> {
     if (batch.size === 0 || this.#isClosed) return this.#writing;
@@ -156,6 +168,8 @@ export class Copy {
       this.#isBroken = true;
       this.#hooks.broken(error);
     }
+    if (this.#isBroken)
+      for (const [key, value] of batch) if (key.startsWith("file/")) put(this.#files, key, value);
     this.#hooks.written(batch);
   }
 

@@ -3,8 +3,8 @@ import type { Message } from "parley-client";
 import type { Copy } from "./copy.ts";
 import type { Draft } from "./draft.ts";
 import { fileKey } from "./entries.ts";
-import type { Batch, Store, Value } from "./store.ts";
-import type { Operation, PendingFile } from "./types.ts";
+import type { Batch, Value } from "./store.ts";
+import type { Operation, Outgoing, PendingFile, SendOperation } from "./types.ts";
 
 /** Larger files continue after a lost connection. */
 const LARGE_BYTES = 8 * 1024 * 1024;
@@ -23,6 +23,26 @@ export function splitFiles(all: readonly PendingFile[]): { first: IndexedFile[];
   return { first, later: files.filter((file) => !first.includes(file)) };
 }
 
+/** What an operation is about, without its place. */
+export type Content<T = Operation> = T extends Operation
+  ? Omit<T, "key" | "state" | "reason" | "created_at">
+  : never;
+
+/** Returns a message to send. Its `data` is as it will be sent: the caller may change it, and it may have what no store keeps. */
+export function toSend(
+  conversation_id: string,
+  client_id: string,
+  { text, data, mentions = [], replyTo, files = [] }: Outgoing,
+): Content<SendOperation> {
+  return {
+    ...{ kind: "send", conversation_id, client_id, text: text || null },
+    data: data === undefined ? null : JSON.parse(JSON.stringify(data)),
+    ...{ mentions: [...mentions], reply_to_id: replyTo ?? null },
+    files: files.map(({ name, type, size }) => ({ filename: name, file_type: type, file_size: size })),
+    ...{ sent_bytes: 0, message_id: null, uploads: {} },
+  };
+}
+
 /** Returns what is pending, oldest first. */
 export function inOrder(copy: Copy): Operation[] {
   return [...copy.operations.values()].sort((one, other) => (one.key < other.key ? -1 : 1));
@@ -35,13 +55,13 @@ export function toRemoval(operation: Operation): Map<string, null> {
 }
 
 /** Returns the change that queues a failed operation again, last. What it replied to may be gone. */
-export async function toRetry(store: Store, failed: Operation, key: string): Promise<Batch> {
+export async function toRetry(copy: Copy, failed: Operation, key: string): Promise<Batch> {
   const again: Operation = { ...failed, key, state: "waiting", reason: null };
   const moved = new Map<string, Value | null>([[failed.key, null]]);
   if (again.kind !== "send") return moved.set(key, again);
   moved.set(key, failed.reason?.param === "reply_to_id" ? { ...again, reply_to_id: null } : again);
   for (const at of again.files.keys()) {
-    const bytes = (await store.get(fileKey(failed.key, at))) as Value | undefined;
+    const bytes = (await copy.file(fileKey(failed.key, at))) as Value | undefined;
     moved.set(fileKey(failed.key, at), null).set(fileKey(key, at), bytes ?? null);
   }
   return moved;

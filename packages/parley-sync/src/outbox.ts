@@ -29,11 +29,11 @@ export class Outbox {
     this.#parts = parts;
   }
 
-  /** Starts to send whatever waits. */
+  /** Starts to send what is pending. */
   run(): void {
     for (const operation of this.#parts.copy.operations.values()) {
       const lane = toLane(operation);
-      if (operation.state !== "waiting" || this.#lanes.has(lane) || this.#isStopped) continue;
+      if (operation.state === "failed" || this.#lanes.has(lane) || this.#isStopped) continue;
       this.#lanes.add(lane);
       void this.#runLane(lane);
     }
@@ -71,6 +71,8 @@ export class Outbox {
     this.#controllers.set(key, controller);
     copy.show(new Map([[key, { ...operation, state: "sending" }]]));
     try {
+      // A change is sent only once a crash can't lose it.
+      await copy.written;
       await this.#send(operation, controller.signal);
       return undefined;
     } catch (error) {

@@ -83,7 +83,7 @@ function showProgress(copy: Copy, key: string, sent_bytes: number): void {
 }
 
 async function readFile(copy: Copy, { key, files }: SendOperation, at: number): Promise<File> {
-  const bytes = await copy.store.get(fileKey(key, at));
+  const bytes = await copy.file(fileKey(key, at));
   const { filename, file_type, file_size } = files[at]!;
   if (!(bytes instanceof Blob) || bytes.size !== file_size)
     throw new Error(`The stored file ${filename} is damaged. Send it again.`);

@@ -6,7 +6,7 @@ import { fileKey, NOTHING } from "./entries.ts";
 import { toReason } from "./failures.ts";
 import { Fold } from "./fold.ts";
 import { Live } from "./live.ts";
-import { toRemoval, toRetry } from "./operations.ts";
+import { type Content, toRemoval, toRetry, toSend } from "./operations.ts";
 import { Outbox } from "./outbox.ts";
 import { Pauses } from "./pauses.ts";
 import { onOnline, type Platform, randomId, realPlatform } from "./platform.ts";
@@ -40,11 +40,6 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
   await sync.open();
   return sync;
 }
-
-/** What an operation is about, without its place. */
-type Content<T = Operation> = T extends Operation
-  ? Omit<T, "key" | "state" | "reason" | "created_at">
-  : never;
 
 class Sync {
   readonly #client: Parley;
@@ -146,16 +141,8 @@ class Sync {
 
   /** Queues a message and returns it as it is shown. It is sent exactly once, or its state becomes `failed`. */
   send(conversationId: string, outgoing: Outgoing): SyncMessage {
-    const { text, data, mentions = [], replyTo, files = [] } = outgoing;
-    const operation = this.#enqueue(
-      {
-        ...{ kind: "send", conversation_id: conversationId, client_id: randomId(this.#platform) },
-        ...{ text: text || null, data: data ?? null, mentions, reply_to_id: replyTo ?? null },
-        files: files.map(({ name, type, size }) => ({ filename: name, file_type: type, file_size: size })),
-        ...{ sent_bytes: 0, message_id: null, uploads: {} },
-      },
-      files,
-    );
+    const content = toSend(conversationId, randomId(this.#platform), outgoing);
+    const operation = this.#enqueue(content, outgoing.files);
     return this.#fold.toPending(operation as SendOperation);
   }
 
@@ -218,7 +205,6 @@ class Sync {
     const operation = { ...content, key, state: "waiting", reason: null, created_at } as Operation;
     const bytes = files.map((file, at): [string, Value] => [fileKey(key, at), file]);
     const stored = this.#copy.commit(new Map<string, Value | null>([...also, [key, operation], ...bytes]));
-    // A message is sent only once a crash can't lose it.
     void stored.then(() => this.#runOutbox());
     return operation;
   }
@@ -323,7 +309,9 @@ class Sync {
   async #retry(key: string): Promise<void> {
     const failed = this.#copy.operations.get(key);
     if (failed?.state !== "failed") return;
-    const moved = await toRetry(this.#copy.store, failed, this.#nextKey());
+    const moved = await toRetry(this.#copy, failed, this.#nextKey());
+    // Another call may have been first.
+    if (this.#copy.operations.get(key) !== failed) return;
     await this.#copy.commit(moved);
     this.#runOutbox();
   }

@@ -222,3 +222,41 @@ test("a message with a file is sent although the store can't be written", async 
   assert.deepEqual(device.sync.outbox().getSnapshot(), []);
   assert.equal(device.sync.connection().getSnapshot().isStored, false);
 });
+
+test("after close nothing hangs, and signOut says that it erases nothing", async (t) => {
+  const app = await server();
+  const { ann, conversation } = await pair(app);
+  const device = await openDevice(t, { url: app.url, token: ann.token });
+  assert.ok(await settled(device));
+  await device.sync.close();
+  const { sync } = device;
+  const calls = [
+    () => sync.signOut(),
+    () => sync.retry("out/1"),
+    () => sync.conversation(conversation).loadOlder(),
+  ];
+  for (const call of calls) await assert.rejects(call, /The copy is closed/);
+  assert.throws(() => sync.send(conversation, { text: "late" }), /The copy is closed/);
+});
+
+test("close ends a pause that the server asked for", async (t) => {
+  const app = await server();
+  const { ann } = await pair(app);
+  const headers = { "retry-after": "60" };
+  const between = await proxy(t, app.url, () => ({ status: 503, headers }));
+  const timers = new Set<() => void>();
+  const platform = {
+    ...{ now: () => Date.now(), random: () => 0 },
+    after(_: number, callback: () => void) {
+      timers.add(callback);
+      return () => timers.delete(callback);
+    },
+  };
+  const at = { url: between.url, token: ann.token };
+  const device = await openDevice(t, at, { platform, client: new Parley({ ...at, maxRetries: 0 }) });
+  assert.ok(await eventually(async () => timers.size === 1));
+  device.sync.wake();
+  assert.equal(timers.size, 1);
+  await device.sync.close();
+  assert.equal(timers.size, 0);
+});

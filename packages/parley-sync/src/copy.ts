@@ -177,8 +177,11 @@ export class Copy {
   async close(isErased: boolean): Promise<void> {
     this.#isClosed = true;
     await this.#flushed();
-    if (isErased) await this.store.erase();
-    await this.store.close();
+    try {
+      if (isErased) await this.store.erase();
+    } finally {
+      await this.store.close();
+    }
   }
 
   #set(key: string, value: Value | null): void {

@@ -24,7 +24,7 @@ interface Hooks {
   /** Called for each event once the copy has it. */
   event: (event: StreamEvent) => void;
   state: (state: Connection["state"], error?: unknown) => void;
-  /** Called once the token is known to be of the user of the copy. */
+  /** Called each time that the copy is up to date, and events follow. */
   ready: () => void;
   /** The token is of another user than the copy. */
   otherUser: () => Promise<void>;
@@ -40,7 +40,7 @@ export class Live {
   /** For each running request, the changes since it began, which its answer may not have, and its conversation. */
   readonly #requests = new Map<Change[], string | null>();
   #isReady = false;
-  #repairing: Promise<void> | undefined;
+  #isRepairing = false;
 
   constructor(client: Parley, copy: Copy, pauses: Pauses, hooks: Hooks) {
     this.#client = client;
@@ -51,7 +51,12 @@ export class Live {
 
   stop(): void {
     this.#stop.abort();
-    this.wake();
+    this.#following.abort();
+  }
+
+  /** Whether the token is known to be of the user of the copy. */
+  get isReady(): boolean {
+    return this.#isReady;
   }
 
   /** Connects again at once: a connection of another network would hang until it times out. */
@@ -136,6 +141,7 @@ export class Live {
   }
 
   async #follow(): Promise<void> {
+    this.#stop.signal.throwIfAborted();
     this.#following = new AbortController();
     const { signal } = this.#following;
     const { id: after } = this.#copy.cursor!;
@@ -218,12 +224,11 @@ export class Live {
 
   /** Reads again what is stale. */
   #repair(): void {
-    this.#repairing ??= this.#repairAll().finally(() => {
-      this.#repairing = undefined;
-    });
+    if (!this.#isRepairing) void this.#repairAll();
   }
 
   async #repairAll(): Promise<void> {
+    this.#isRepairing = true;
     for (let failures = 1; this.#copy.stale.size > 0 && !this.#stop.signal.aborted; ) {
       const [id, { what }] = this.#copy.stale.entries().next().value!;
       try {
@@ -234,6 +239,7 @@ export class Live {
         await this.#pauses.wait(error, failures++);
       }
     }
+    this.#isRepairing = false;
   }
 
   /** Reads a conversation again, with its newest messages if `isWhole`. One that the user has left is dropped. */

@@ -7,7 +7,8 @@ const LONGEST_MS = 30_000;
 /** Waits between attempts. */
 export class Pauses {
   readonly #platform: Platform;
-  readonly #ends = new Set<() => void>();
+  /** Ends each running pause. True if the server said how long it is. */
+  readonly #ends = new Map<() => void, boolean>();
 
   constructor(platform: Platform) {
     this.#platform = platform;
@@ -25,13 +26,17 @@ export class Pauses {
         resolve();
       };
       const cancel = this.#platform.after(ms, end);
-      // The server itself says when to come back.
-      if (after === undefined) this.#ends.add(end);
+      this.#ends.set(end, after !== undefined);
     });
   }
 
-  /** Ends all pauses: the server may be back. */
+  /** Ends the pauses: the server may be back. Those that it asked for stay. */
   wake(): void {
-    for (const end of [...this.#ends]) end();
+    for (const [end, isFixed] of [...this.#ends]) if (!isFixed) end();
+  }
+
+  /** Ends all pauses. Call it after those who wait are stopped. */
+  stop(): void {
+    for (const end of [...this.#ends.keys()]) end();
   }
 }

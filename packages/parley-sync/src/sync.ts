@@ -11,13 +11,14 @@ import { Outbox } from "./outbox.ts";
 import { Pauses } from "./pauses.ts";
 import { onOnline, type Platform, randomId, realPlatform } from "./platform.ts";
 import type { Batch, Store, Value } from "./store.ts";
-import { type Message as Said, Tabs, toChanges } from "./tabs.ts";
+import { type TabMessage, Tabs, toChanges } from "./tabs.ts";
 import { type Limits, trim } from "./trim.ts";
 import type {
   Connection,
   ContactsState,
   ConversationState,
   Inbox,
+  LinkState,
   ListView,
   Operation,
   Outgoing,
@@ -53,13 +54,15 @@ class Sync {
   readonly #listeners = new Set<(event: StreamEvent) => void>();
   /** Conversations whose older messages were loaded: they are not evicted while this instance runs. */
   readonly #extended = new Set<string>();
-  #state: Pick<Connection, "state" | "reason"> = { state: "connecting", reason: null };
+  #state: LinkState = { state: "connecting", reason: null };
   #isStored = true;
+  /** Resolves once the leader can make requests. */
+  #leading: Promise<void> | undefined;
   #live: Live | undefined;
   #outbox: Outbox | undefined;
   #lastKey = 0;
   #endOnline = () => {};
-  #closing: Promise<void> | undefined;
+  #closing: { isErased: boolean; done: Promise<void> } | undefined;
 
   constructor({ client, store, platform = realPlatform, ...limits }: SyncOptions) {
     this.#client = client;
@@ -85,15 +88,22 @@ class Sync {
     this.#views = new Views(this.#fold, toConnection, (id) => void this.#use(id));
     this.#tabs = new Tabs(store.name, randomId(platform), {
       receive: (message) => this.#receive(message),
-      lead: () => void this.#lead(),
+      lead: () => {
+        this.#leading = this.#lead();
+      },
       run: (name, args) => this.#run(name, args),
     });
   }
 
   async open(): Promise<void> {
-    await this.#copy.open();
+    await this.#copy.open().catch((error) => {
+      this.#tabs.close();
+      throw error;
+    });
+    // Another tab may have signed out meanwhile.
+    if (this.#closing) return;
     this.#endOnline = onOnline(this.wake);
-    this.#tabs.start(this.#copy.store.name);
+    this.#tabs.start();
   }
 
   // Views.
@@ -211,9 +221,7 @@ class Sync {
 
   /** Keys of one device grow, also if its clock is set back. */
   #nextKey(): string {
-    const known = [...this.#copy.operations.keys()].map((key) =>
-      Number(key.slice("out/".length).split("-")[0]),
-    );
+    const known = [...this.#copy.operations.keys()].map((key) => Number(key.match(/\d+/)?.[0] ?? 0));
     this.#lastKey = Math.max(this.#platform.now(), this.#lastKey + 1, ...known.map((each) => each + 1));
     return `out/${String(this.#lastKey).padStart(16, "0")}-${randomId(this.#platform).slice(0, 8)}`;
   }
@@ -221,7 +229,8 @@ class Sync {
   // The leader.
 
   async #lead(): Promise<void> {
-    const damaged = await this.#reopen();
+    // If the store can't be read, what is in memory has to do.
+    const damaged = await this.#reopen().catch(() => []);
     await this.#drop(damaged);
     await this.#trimAll();
     if (this.#closing) return;
@@ -242,17 +251,14 @@ class Sync {
     void live.run();
   }
 
-  #isReady = false;
-
   #ready(): void {
-    this.#isReady = true;
     this.#pauses.wake();
     this.#runOutbox();
     for (const id of this.#views.shown) void this.#use(id);
   }
 
   #runOutbox(): void {
-    if (this.#isReady && !this.#closing) this.#outbox?.run();
+    if (this.#live?.isReady && !this.#closing) this.#outbox?.run();
   }
 
   /** Drops entries that did not parse, and has them read again. */
@@ -293,6 +299,7 @@ class Sync {
 
   async #run(name: string, args: unknown[]): Promise<void> {
     const [id] = args as [string];
+    if (name.startsWith("older")) await this.#leading;
     const live = this.#live;
     if (name === "wake") live?.wake();
     else if (name === "signOut") await this.#close(true);
@@ -330,7 +337,7 @@ class Sync {
   async #use(id: string): Promise<void> {
     await this.#copy.load(id);
     const floor = this.#copy.talks.get(id)?.floor ?? NOTHING;
-    if (floor === NOTHING && (this.#isReady || !this.#tabs.isLeader))
+    if (floor === NOTHING && (this.#live?.isReady || !this.#tabs.isLeader))
       await this.#tabs.ask("olderMessages", id).catch(() => {});
   }
 
@@ -346,32 +353,32 @@ class Sync {
     this.#trim();
   }
 
-  #receive(message: Said): void {
+  #receive(message: TabMessage): void {
     if (message.type === "changed") {
       this.#copy.receive(new Map(message.changes));
       this.#runOutbox();
     } else if (message.type === "event") this.#publish(message.event);
-    else if (message.type === "state" && !this.#tabs.isLeader)
-      this.#setState(message.state as Pick<Connection, "state" | "reason">);
+    else if (message.type === "state" && !this.#tabs.isLeader) this.#setState(message.state);
     else if (message.type === "hello" && this.#tabs.isLeader)
       this.#tabs.post({ type: "state", state: this.#state });
-    else if (message.type === "erased") void this.#reopen();
-    else if (message.type === "signed out") void this.#close(true);
+    else if (message.type === "erased") void this.#reopen().catch(() => {});
+    else if (message.type === "signed out") void this.#close(true).catch(() => {});
   }
 
   #publish(event: StreamEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
 
-  #setState(state: Pick<Connection, "state" | "reason">): void {
+  #setState(state: LinkState): void {
     this.#state = state;
     if (this.#tabs.isLeader) this.#tabs.post({ type: "state", state });
     this.#views.renew(this.#views.connection);
   }
 
-  #close(isErased: boolean): Promise<void> {
-    this.#closing ??= this.#end(isErased);
-    return this.#closing;
+  async #close(isErased: boolean): Promise<void> {
+    this.#closing ??= { isErased, done: this.#end(isErased) };
+    if (isErased && !this.#closing.isErased) throw new Error("The copy is closed.");
+    return this.#closing.done;
   }
 
   async #end(isErased: boolean): Promise<void> {
@@ -379,8 +386,12 @@ class Sync {
     this.#endOnline();
     this.#outbox?.stop();
     this.#live?.stop();
-    await this.#copy.close(isErased);
-    this.#tabs.close();
+    this.#pauses.stop();
+    try {
+      await this.#copy.close(isErased);
+    } finally {
+      this.#tabs.close();
+    }
   }
 }
 

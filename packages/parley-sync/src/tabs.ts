@@ -1,9 +1,10 @@
 // One leader among the tabs of a browser makes all requests; the others ask it. Elsewhere there is one instance, the leader.
 import type { StreamEvent } from "parley-client";
 import type { Batch, Value } from "./store.ts";
+import type { LinkState } from "./types.ts";
 
 /** What tabs say to each other. */
-export type Message =
+export type TabMessage =
   | { type: "changed"; changes: [key: string, value: Value | null][] }
   | { type: "event"; event: StreamEvent }
   | { type: "ask"; id: string; name: string; args: unknown[] }
@@ -11,7 +12,7 @@ export type Message =
   | { type: "leader" }
   /** A new tab asks for the state of the connection. */
   | { type: "hello" }
-  | { type: "state"; state: unknown }
+  | { type: "state"; state: LinkState }
   /** The copy was of another user. */
   | { type: "erased" }
   | { type: "signed out" };
@@ -40,7 +41,7 @@ interface Asked {
 }
 
 interface Hooks {
-  receive: (message: Message) => void;
+  receive: (message: TabMessage) => void;
   /** Called once this instance is the leader, until it is closed. */
   lead: () => void;
   /** Does what another tab asks for. */
@@ -53,21 +54,23 @@ export class Tabs {
   #channel: Channel | undefined;
   readonly #release = new AbortController();
   readonly #asked = new Map<string, Asked>();
-  readonly #prefix: string;
+  readonly #name: string;
+  readonly #id: string;
   #next = 0;
 
-  /** `name`: of the store that the tabs share. `id`: of this instance. */
-  constructor(name: string | undefined, id: string, hooks: Hooks) {
+  /** `store`: its name, which the tabs share. `id`: of this instance. */
+  constructor(store: string | undefined, id: string, hooks: Hooks) {
     this.#hooks = hooks;
-    this.#prefix = id;
+    this.#name = `parley-sync ${store}`;
+    this.#id = id;
     const { BroadcastChannel, navigator } = globalThis as unknown as Browser;
-    if (name === undefined || !BroadcastChannel || !navigator?.locks) return;
-    this.#channel = new BroadcastChannel(`parley-sync ${name}`);
-    this.#channel.onmessage = ({ data }) => this.#receive(data as Message);
+    if (store === undefined || !BroadcastChannel || !navigator?.locks) return;
+    this.#channel = new BroadcastChannel(this.#name);
+    this.#channel.onmessage = ({ data }) => this.#receive(data as TabMessage);
   }
 
   /** Waits to be the leader. Call it once the copy is open. */
-  start(name: string | undefined): void {
+  start(): void {
     if (!this.#channel) {
       this.#lead();
       return;
@@ -81,7 +84,7 @@ export class Tabs {
         else this.#lead();
       });
     this.post({ type: "hello" });
-    locks!.request(`parley-sync ${name}`, { signal }, untilReleased).catch(() => {});
+    locks!.request(this.#name, { signal }, untilReleased).catch(() => {});
   }
 
   #lead(): void {
@@ -94,21 +97,22 @@ export class Tabs {
     }
   }
 
-  post(message: Message): void {
+  post(message: TabMessage): void {
     this.#channel?.postMessage(message);
   }
 
   /** Has the leader do something, also if another tab becomes the leader meanwhile. */
-  ask(name: string, ...args: unknown[]): Promise<void> {
+  async ask(name: string, ...args: unknown[]): Promise<void> {
+    if (this.#release.signal.aborted) throw new Error("The copy is closed.");
     if (this.isLeader) return this.#hooks.run(name, args);
-    const id = `${this.#prefix} ${this.#next++}`;
+    const id = `${this.#id} ${this.#next++}`;
     return new Promise((resolve, reject) => {
       this.#asked.set(id, { name, args, resolve, reject });
       this.post({ type: "ask", id, name, args });
     });
   }
 
-  #receive(message: Message): void {
+  #receive(message: TabMessage): void {
     if (message.type === "ask" && this.isLeader) void this.#answer(message.id, message.name, message.args);
     else if (message.type === "answer") this.#settle(message);
     else if (message.type === "leader")
@@ -125,7 +129,7 @@ export class Tabs {
     this.post({ type: "answer", id, error });
   }
 
-  #settle({ id, error }: Extract<Message, { type: "answer" }>): void {
+  #settle({ id, error }: Extract<TabMessage, { type: "answer" }>): void {
     const asked = this.#asked.get(id);
     this.#asked.delete(id);
     if (error) asked?.reject(Object.assign(new Error(error.message), error));

@@ -80,9 +80,12 @@ export interface ContactsState {
  * `connecting`: also while the server can't be reached. `live`: changes arrive as they happen. `refused`: the token is no longer
  * valid, or lacks a scope that is needed.
  */
-export interface Connection {
+export interface LinkState {
   state: "connecting" | "live" | "refused";
   reason: Reason | null;
+}
+
+export interface Connection extends LinkState {
   /** Whether this instance makes the requests for all tabs. */
   isLeader: boolean;
   /** False once a write to the store failed: then changes are kept in memory only. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { memoryStore, type Store } from "../../packages/parley-sync/src/index.ts";
 import { sqliteStore } from "../../packages/parley-sync/src/sqlite.ts";
@@ -89,6 +90,28 @@ test("a process continues with the SQLite file of the one before", async (t) => 
   const [message] = (await back.client.messages.list({ conversation_id: conversation })).data;
   const download = await back.client.attachments.download(message!.attachments[0]!);
   assert.equal(await (await download.blob()).text(), "from the device");
+});
+
+test("rows of an SQLite file that are no JSON are dropped, and read again", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await pair(app);
+  await say(app, bob, conversation, "hello");
+  const path = join(await folderOf(t), "parley.db");
+  const at = { url: app.url, token: ann.token };
+  const first = await openDevice(t, at, { store: sqliteStore(path) });
+  assert.ok(await settled(first));
+  await first.sync.close();
+  const database = new DatabaseSync(path);
+  database.exec("UPDATE entries SET json = '{' WHERE key LIKE 'talk/%' OR key LIKE 'contact/%'");
+  database.exec("INSERT INTO entries VALUES ('user/usr_1', '{', NULL, NULL)");
+  database.close();
+  const store = sqliteStore(path);
+  const back = await openDevice(t, at, { store });
+  assert.ok(await settled(back));
+  const entry = () => back.sync.inbox().getSnapshot().items[0];
+  assert.ok(await eventually(async () => entry()?.last_message?.text === "hello"));
+  assert.equal(back.sync.contacts().getSnapshot().items.length, 1);
+  assert.deepEqual(await store.scan("user/"), []);
 });
 
 test("a copy of too many messages evicts the oldest, which are read again", async (t) => {

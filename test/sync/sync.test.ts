@@ -142,6 +142,23 @@ test("a message with more files than one request may have is sent with all of th
   );
 });
 
+test("a conversation has its contact, though the first page of contacts has not", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await pair(app);
+  await say(app, bob, conversation, "hello");
+  const at = { url: app.url, token: ann.token };
+  const client = new Parley(at);
+  await client.contacts.create({ username: `zoe-${conversation.slice(-8)}`, phone_number: "+15550100" });
+  const { list } = client.contacts;
+  client.contacts.list = (query, options) => list.call(client.contacts, { ...query, limit: 1 }, options);
+  const device = await openDevice(t, at, { client });
+  assert.ok(await settled(device));
+  assert.equal(device.sync.contacts().getSnapshot().items.length, 1);
+  assert.equal(device.sync.conversation(conversation).getSnapshot().contact?.conversation_id, conversation);
+  await device.sync.contacts().loadOlder();
+  assert.equal(device.sync.contacts().getSnapshot().items.length, 2);
+});
+
 test("a conversation that the user leaves is gone, and sign-out erases the store", async (t) => {
   const app = await server();
   const { ann, bob, conversation, contact } = await pair(app);

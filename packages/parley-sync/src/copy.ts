@@ -58,15 +58,20 @@ export class Copy {
     this.#late.add(late);
     await this.#flushed();
     const scans = ["talk/", "contact/", "user/", "stale/", "out/"].map((prefix) => this.store.scan(prefix));
-    const single = [META, CURSOR].map(async (key) => [[key, await this.store.get(key)] as const]);
+    const single = [META, CURSOR].map(async (key) => {
+      const value = await this.store.get(key);
+      return value === undefined ? [] : [[key, value] as const];
+    });
     const entries = (await Promise.all([...single, ...scans])).flat();
+    this.meta = undefined;
+    this.cursor = undefined;
     const { talks, contacts, users, stale, operations, messages } = this;
     for (const map of [talks, contacts, users, stale, operations, messages]) map.clear();
     const damaged: string[] = [];
     for (const [key, value] of entries) {
       const entry = toEntry(key, value);
       this.#set(key, entry ?? null);
-      if (!entry && value !== undefined) damaged.push(key);
+      if (!entry) damaged.push(key);
     }
     this.#late.delete(late);
     for (const [key, value] of late) this.#set(key, value);

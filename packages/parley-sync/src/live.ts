@@ -95,16 +95,12 @@ export class Live {
     if (known && known.me.id !== snapshot.me.id) await this.#hooks.otherUser();
     const { conversations } = snapshot;
     const isWhole = !this.#copy.cursor || !this.#copy.meta;
-    const ids = isWhole ? [...this.#copy.talks.keys()] : conversations.map(({ id }) => id);
-    await Promise.all([...ids, ...conversations.map(({ id }) => id)].map((id) => this.#copy.load(id)));
+    const ids = [...conversations.map(({ id }) => id), ...(isWhole ? this.#copy.talks.keys() : [])];
+    await Promise.all(ids.map((id) => this.#copy.load(id)));
     if (signal.aborted) return;
-    this.#commit((draft) => {
-      const talks = [...this.#copy.talks.keys()];
-      const users = [...this.#copy.users.keys()];
-      putSnapshot(draft, snapshot, { meta: this.#copy.meta, talks, users, isWhole });
-    });
+    this.#commit((draft) => putSnapshot(draft, snapshot, this.#copy, isWhole));
     if (isWhole) this.#outdate();
-    await this.#readContacts(isWhole).catch((error) => {
+    await this.#readContacts().catch((error) => {
       // A token without `contacts:read` shows no contacts.
       if (!isCode(error, "insufficient_scope")) throw error;
     });
@@ -122,7 +118,7 @@ export class Live {
   }
 
   /** Presence and profiles of contacts have no events. */
-  async #readContacts(isWhole: boolean): Promise<void> {
+  async #readContacts(): Promise<void> {
     const query = { limit: CONTACTS_PAGE };
     await this.#reading(
       null,
@@ -132,9 +128,9 @@ export class Live {
         const from = has_more ? (data.at(-1)?.id ?? "") : "";
         const listed = new Set(data.map(({ id }) => id));
         for (const id of this.#copy.contacts.keys())
-          if (id >= from ? !listed.has(id) : isWhole) draft.set(contactKey(id), null);
+          if (id >= from && !listed.has(id)) draft.set(contactKey(id), null);
         for (const contact of data) draft.set(contactKey(contact.id), contact);
-        const contactsFloor = isWhole || meta.contactsFloor > from ? from : meta.contactsFloor;
+        const contactsFloor = meta.contactsFloor > from ? from : meta.contactsFloor;
         draft.set(META, { ...meta, contactsFloor });
       },
     );

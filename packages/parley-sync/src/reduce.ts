@@ -247,17 +247,19 @@ export function putOlder(draft: Draft, id: string, { data, has_more }: PageOfMes
   draft.change(id, { floor: has_more && data.length > 0 ? data.at(-1)!.id : "" });
 }
 
+interface Known {
+  meta: Meta | undefined;
+  talks: ReadonlyMap<string, unknown>;
+  contacts: ReadonlyMap<string, unknown>;
+  users: ReadonlyMap<string, unknown>;
+}
+
 /**
  * Takes a snapshot. `isWhole`: the events since the copy are unknown, so what the snapshot does not have is dropped, and read
  * again when it is shown. Messages must be loaded.
  */
-export function putSnapshot(
-  draft: Draft,
-  snapshot: Snapshot,
-  known: { meta: Meta | undefined; talks: readonly string[]; users: readonly string[]; isWhole: boolean },
-): Meta {
+export function putSnapshot(draft: Draft, snapshot: Snapshot, known: Known, isWhole: boolean): void {
   const { conversations, me } = snapshot;
-  const isWhole = known.isWhole || !known.meta;
   const floor = snapshot.has_more ? (conversations.at(-1)?.position ?? "") : "";
   const before = isWhole ? undefined : known.meta;
   const meta: Meta = {
@@ -268,8 +270,9 @@ export function putSnapshot(
   draft.set(META, meta);
   const ids = new Set(conversations.map(({ id }) => id));
   if (isWhole) {
-    for (const id of known.talks) if (!ids.has(id)) draft.dropTalk(id);
-    for (const id of known.users) draft.set(userKey(id), null);
+    for (const id of known.talks.keys()) if (!ids.has(id)) draft.dropTalk(id);
+    for (const id of known.contacts.keys()) draft.set(contactKey(id), null);
+    for (const id of known.users.keys()) draft.set(userKey(id), null);
     draft.set(CURSOR, { id: snapshot.last_event_id!, sequence: null });
   }
   for (const { messages, members, contact, ...row } of conversations) {
@@ -280,5 +283,4 @@ export function putSnapshot(
     putNewest(draft, row.id, page, isWhole);
     if (isWhole) draft.set(staleKey(row.id), null);
   }
-  return meta;
 }

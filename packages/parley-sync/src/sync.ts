@@ -2,7 +2,7 @@ import type { Parley, StreamEvent } from "parley-client";
 import { type AroundView, openAround } from "./around.ts";
 import { Copy } from "./copy.ts";
 import { Draft } from "./draft.ts";
-import { fileKey, NOTHING } from "./entries.ts";
+import { fileKey, META, NOTHING } from "./entries.ts";
 import { toReason } from "./failures.ts";
 import { Fold } from "./fold.ts";
 import { Live } from "./live.ts";
@@ -263,11 +263,13 @@ class Sync {
 
   /** Drops entries that did not parse, and has them read again. */
   async #drop(damaged: readonly string[]): Promise<void> {
+    const { meta } = this.#copy;
     const draft = new Draft(this.#copy);
     for (const key of damaged) {
       draft.set(key, null);
       const [kind, id = ""] = key.split("/");
       if (kind === "talk" || kind === "stale") draft.markStale(id, "window");
+      if (kind === "contact" && meta) draft.set(META, { ...meta, contactsFloor: NOTHING });
     }
     await this.#copy.commit(draft.batch);
   }

@@ -1,6 +1,7 @@
 // Answers that arrive after the events that they do not know.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Parley } from "../../packages/parley-client/src/index.ts";
 import { sharedApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { pair, say } from "../support/people.ts";
@@ -66,10 +67,39 @@ test("a window around an old message follows changes, and grows at both ends", a
   await device.client.messages.delete(ids[61]!, { for: "me" });
   assert.ok(await eventually(async () => shown().find(({ id }) => id === ids[60])!.reactions.length === 1));
   assert.ok(await eventually(async () => !shown().some(({ id }) => id === ids[61])));
-  while (around.getSnapshot().hasOlder) await around.loadOlder();
-  while (around.getSnapshot().hasNewer) await around.loadNewer();
+  // Two calls at once add a page once.
+  while (around.getSnapshot().hasOlder) await Promise.all([around.loadOlder(), around.loadOlder()]);
+  while (around.getSnapshot().hasNewer) await Promise.all([around.loadNewer(), around.loadNewer()]);
   const last = await say(app, bob, conversation, "last");
   assert.ok(await eventually(async () => shown().at(-1)?.id === last));
   const all = await Array.fromAsync(device.client.messages.list({ conversation_id: conversation }));
   assert.equal(plain(shown()), plain(all.reverse()));
+});
+
+test("a window around an old message is read again after events were missed", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await pair(app);
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i++) ids.push(await say(app, bob, conversation, String(i)));
+  const client = new Parley({ url: app.url, token: ann.token });
+  const { stream } = client.events;
+  const missed = Promise.withResolvers<void>();
+  let isErased = true;
+  client.events.stream = async function* (options) {
+    if (!isErased) yield* stream.call(client.events, options);
+    await missed.promise;
+    isErased = false;
+    throw Object.assign(new Error("erased"), { code: "events_erased", status: 410, detail: "" });
+  };
+  const device = await openDevice(t, { url: app.url, token: ann.token }, { client });
+  assert.ok(await settled(device));
+  const around = await device.sync.around(conversation, ids[1]!);
+  t.after(around.close);
+  const texts = () => around.getSnapshot().messages.map(({ text }) => text);
+  assert.deepEqual(texts(), ["0", "1", "2"]);
+  const writer = (await openDevice(t, { url: app.url, token: bob.token })).client;
+  await writer.messages.delete(ids[0]!);
+  await writer.messages.update(ids[2]!, { text: "edited" });
+  missed.resolve();
+  assert.ok(await eventually(async () => String(texts()) === "1,edited"));
 });

@@ -1,8 +1,8 @@
 // The messages around one of them, which may be far from the newest ones. They are read from the server and not kept.
 import type { Message, Parley, StreamEvent } from "parley-client";
 import { withReaction } from "./reduce.ts";
-import type { ListView, SyncMessage, View } from "./types.ts";
-import { Computed } from "./views.ts";
+import type { ListView, SyncMessage } from "./types.ts";
+import { Computed, type Views } from "./views.ts";
 
 const PAGE = 50;
 
@@ -26,17 +26,21 @@ interface Parts {
   /** Returns a message as it is shown; undefined if it will be deleted. */
   toShown: (message: Message) => SyncMessage | undefined;
   onEvent: (listener: (event: StreamEvent) => void) => () => void;
-  outbox: View<unknown>;
+  views: Pick<Views, "outbox" | "missed">;
 }
 
 /** Opens a view of the messages around one. Rejects if it can't be read. */
 export async function openAround(messageId: string, parts: Parts): Promise<AroundView> {
-  const around = new Around(parts);
-  const ends = [parts.onEvent((event) => around.apply(event)), parts.outbox.subscribe(() => around.renew())];
+  const around = new Around(messageId, parts);
+  const ends = [
+    parts.onEvent((event) => around.apply(event)),
+    parts.views.outbox.subscribe(() => around.renew()),
+    parts.views.missed.subscribe(() => void around.reload()),
+  ];
   const close = () => {
     for (const end of ends) end();
   };
-  await around.open(messageId).catch((error) => {
+  await around.open().catch((error) => {
     close();
     throw error;
   });
@@ -47,6 +51,7 @@ export async function openAround(messageId: string, parts: Parts): Promise<Aroun
 
 class Around {
   readonly view = new Computed<AroundState>(() => this.#toState());
+  readonly #messageId: string;
   readonly #parts: Parts;
   #messages: readonly Message[] = [];
   #hasOlder = true;
@@ -55,7 +60,8 @@ class Around {
   /** For each running request, the events since it began: its answer may not have them. */
   readonly #requests = new Set<StreamEvent[]>();
 
-  constructor(parts: Parts) {
+  constructor(messageId: string, parts: Parts) {
+    this.#messageId = messageId;
     this.#parts = parts;
   }
 
@@ -64,11 +70,22 @@ class Around {
     return { messages, hasOlder: this.#hasOlder, hasNewer: this.#hasNewer, isLoaded: this.#isLoaded };
   }
 
-  open(around: string): Promise<void> {
-    return this.#load({ around }, (page, hasOlder) => {
+  open(): Promise<void> {
+    return this.#load({ around: this.#messageId }, (page, hasOlder) => {
       this.#messages = page;
       this.#hasOlder = hasOlder;
+      this.#hasNewer = true;
       this.#isLoaded = true;
+    });
+  }
+
+  /** Reads the messages again after events were missed. If they can't be read, none are shown. */
+  async reload(): Promise<void> {
+    this.#requests.clear();
+    await this.open().catch(() => {
+      this.#messages = [];
+      this.#isLoaded = false;
+      this.renew();
     });
   }
 
@@ -76,7 +93,9 @@ class Around {
     const oldest = this.#messages[0];
     if (!oldest || !this.#hasOlder) return;
     await this.#load({ starting_after: oldest.id }, (page, hasOlder) => {
-      this.#messages = [...page.filter(({ id }) => id < oldest.id), ...this.#messages];
+      // Another call may have added them.
+      const first = this.#messages[0];
+      this.#messages = [...page.filter(({ id }) => !first || id < first.id), ...this.#messages];
       this.#hasOlder = hasOlder;
     });
   }
@@ -85,8 +104,8 @@ class Around {
     const newest = this.#messages.at(-1);
     if (!newest || !this.#hasNewer) return;
     await this.#load({ ending_before: newest.id }, (page, hasNewer) => {
-      const known = new Set(this.#messages.map(({ id }) => id));
-      this.#messages = [...this.#messages, ...page.filter(({ id }) => !known.has(id))];
+      const last = this.#messages.at(-1);
+      this.#messages = [...this.#messages, ...page.filter(({ id }) => !last || id > last.id)];
       this.#hasNewer = hasNewer;
     });
   }
@@ -100,9 +119,13 @@ class Around {
     try {
       const whole = { conversation_id: this.#parts.conversationId, limit: PAGE, ...query };
       const { data, has_more } = await this.#parts.client.messages.list(whole);
+      // Otherwise all was read again meanwhile.
+      if (!this.#requests.has(since)) return;
       place(data.toReversed(), has_more);
       for (const event of since) this.#change(event);
       this.renew();
+    } catch (error) {
+      if (this.#requests.has(since)) throw error;
     } finally {
       this.#requests.delete(since);
     }

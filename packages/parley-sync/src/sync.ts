@@ -123,7 +123,7 @@ class Sync {
       conversationId,
       toShown: (message) => this.#fold.message(message),
       onEvent: (listener) => this.onEvent(listener),
-      outbox: this.#views.outbox,
+      views: this.#views,
     });
   }
 

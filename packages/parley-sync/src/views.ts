@@ -1,4 +1,5 @@
 // The views, and their listeners.
+import { CURSOR, type Cursor } from "./entries.ts";
 import type { Fold } from "./fold.ts";
 import type { Batch } from "./store.ts";
 import type {
@@ -60,6 +61,8 @@ export class Views {
   readonly contacts: Computed<ContactsState>;
   readonly outbox: Computed<readonly Operation[]>;
   readonly connection: Computed<Connection>;
+  /** Changes when events were missed, so that the copy was read again as a whole. */
+  readonly missed = new Computed(() => ({}));
   readonly #conversations = new Map<string, Computed<ConversationState>>();
   readonly #fold: Fold;
   readonly #onUse: (id: string) => void;
@@ -114,6 +117,7 @@ export class Views {
       else if (kind === "out" && one) this.renew(this.outbox, this.inbox, one);
       else if (kind === "out") this.renew(this.outbox, this.inbox, ...this.#conversations.values());
       else if (kind === "user" || kind === "meta") this.renewAll();
+      else if (kind === CURSOR && (value as Cursor | null)?.sequence === null) this.renew(this.missed);
     }
   }
 

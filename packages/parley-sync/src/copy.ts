@@ -115,7 +115,10 @@ export class Copy {
 
   /** Forgets the messages of a conversation, which stay in the store. */
   unload(id: string): void {
-    if (!this.#isBroken) this.messages.delete(id);
+    if (this.#isBroken) return;
+    this.messages.delete(id);
+    // The view's last snapshot would hold them.
+    this.#hooks.changed(new Map([[messagesOf(id), null]]));
   }
 
   /** Resolves once all changes so far are durable, or can't be. */

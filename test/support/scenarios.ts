@@ -1,12 +1,11 @@
 // Tables of requests and their expected answers and events. Each row is a test.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasUnnumbered } from "../../src/db/queries/events/events.ts";
-import { findProfileChange } from "../../src/db/queries/people/profile-readers.ts";
 import { sql } from "../../src/db/sql.ts";
 import type { TestApp, TestUser } from "./app.ts";
 import type { Json } from "./asker.ts";
-import { eventually } from "./files-on-disk.ts";
+import { published } from "./published.ts";
 
 /** The people of a row, and the ids that its strings contain as `<name>`. */
 export interface Scene<Who extends string> {
@@ -72,11 +71,9 @@ function withIds<T>(value: T, ids: Record<string, unknown> = {}): T {
 }
 
 /** Returns the events after a position in numbered order, as `user id, type`. */
-async function eventsAfter({ app: { core } }: TestApp, position: number): Promise<[string, string][]> {
-  const isPublished = async () =>
-    (await findProfileChange(core.db, "")) === undefined && !(await hasUnnumbered(core.db));
-  assert.ok(await eventually(isPublished));
-  return core.db.allValues<[string, string]>(
+async function eventsAfter(server: TestApp, position: number): Promise<[string, string][]> {
+  await published(server);
+  return server.app.core.db.allValues<[string, string]>(
     sql`SELECT recipient_id, type FROM events WHERE position > ${position} ORDER BY position, number`,
   );
 }

@@ -1,10 +1,10 @@
 // Streams over WebSockets: the first frame, the frames of the client, close codes, limits.
+
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { allTokens, createToken, revokeToken } from "../../../src/core/people/tokens.ts";
-import { hasUnnumbered } from "../../../src/db/queries/events/events.ts";
 import { startApp, startOn, type TestApp, type TestUser, testConfig } from "../../support/app.ts";
 import {
   credentialsOf,
@@ -19,6 +19,7 @@ import { eventPage, listenAlone, openStream } from "../../support/event-stream.t
 import { eventually } from "../../support/files-on-disk.ts";
 import { onEachEngine, onEachEngineWith } from "../../support/on-engines.ts";
 import { add, done, give, pair, person, read, say, send, trio } from "../../support/people.ts";
+import { published } from "../../support/published.ts";
 import { contact } from "../../support/rows.ts";
 
 const without = (frames: Frame[], ...types: string[]) =>
@@ -26,7 +27,7 @@ const without = (frames: Frame[], ...types: string[]) =>
 
 onEachEngine("a WebSocket shows the same bytes as server-sent events", async (server, t) => {
   const { ann, bob, cat, conversation, group } = await trio(server);
-  assert.ok(await eventually(async () => !(await hasUnnumbered(server.app.core.db))));
+  await published(server);
   for (const who of [ann, bob, cat]) {
     const stream = await openStream(server, who);
     let text = "";

@@ -1,4 +1,5 @@
 // Changes rendered once for all waiting recipients: each recipient gets the result of a separate read.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { renderRows } from "../../../src/core/events/events.ts";
@@ -7,7 +8,6 @@ import type { Database } from "../../../src/db/database.ts";
 import {
   eventsAfter,
   groupByChange,
-  hasUnnumbered,
   isSameForAll,
   lastEvent,
 } from "../../../src/db/queries/events/events.ts";
@@ -16,6 +16,7 @@ import { allEvents, eventPage, listen, type TestEvent } from "../../support/even
 import { eventually } from "../../support/files-on-disk.ts";
 import { onEachEngine } from "../../support/on-engines.ts";
 import { add, done, give, type Person, read, say, send, trio } from "../../support/people.ts";
+import { published } from "../../support/published.ts";
 
 const ALL = 1000;
 
@@ -48,7 +49,7 @@ async function busyGroup(server: TestApp) {
 onEachEngine("events rendered once for all recipients equal what each would read", async (server) => {
   const { people } = await busyGroup(server);
   const shown = new Map<string, TestEvent>();
-  assert.ok(await eventually(async () => !(await hasUnnumbered(server.app.core.db))));
+  await published(server);
   for (const who of people) for (const event of await allEvents(server, who)) shown.set(event.id, event);
   const rows = await eventsAfter(server.app.core.db, 0, ALL);
   const shared = rows.filter(({ type }) => isSameForAll(type));

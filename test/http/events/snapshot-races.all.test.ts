@@ -1,13 +1,13 @@
 // Snapshots while others write: each, with the events after its cursor, becomes what the lists show at last.
+
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { hasUnnumbered } from "../../../src/db/queries/events/events.ts";
 import type { TestApp } from "../../support/app.ts";
 import { allEvents, type TestEvent } from "../../support/event-stream.ts";
-import { eventually } from "../../support/files-on-disk.ts";
 import { onEachEngine } from "../../support/on-engines.ts";
 import { add, type Person, read, send, trio } from "../../support/people.ts";
+import { published } from "../../support/published.ts";
 import { scaled } from "../../support/scale.ts";
 import { compareSnapshot } from "../visibility/sharing-snapshot.ts";
 
@@ -149,7 +149,7 @@ async function round(server: TestApp): Promise<number> {
   const snapshots: Snapshot[] = [];
   while (!isOver) snapshots.push(await get<Snapshot>(PATH));
   await work;
-  assert.ok(await eventually(async () => !(await hasUnnumbered(server.app.core.db))));
+  await published(server);
   const last = (await compareSnapshot(get)) as unknown as Snapshot;
   const expected = new Map(last.conversations.map((each) => [each.id, toCopy(each)]));
   const events = await allEvents(server, ann);

@@ -1,4 +1,5 @@
 // Users whom a back end makes members of a group without an invitation.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
@@ -6,6 +7,7 @@ import { startApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
 import { onEachEngine } from "../../support/on-engines.ts";
 import { add, type Person, person, read, say, send } from "../../support/people.ts";
+import { published } from "../../support/published.ts";
 
 let count = 0;
 
@@ -53,6 +55,7 @@ onEachEngine("a group with joined has its members at once, with one system messa
       [bob.id, cat.id],
     );
   }
+  await published(server);
   assert.deepEqual(await eventsOf(server, bob), ["group.created", "message.created"]);
   assert.deepEqual(await eventsOf(server, ann), [
     ...["group.created", "member.created", "member.created", "member.created", "message.created"],

@@ -1,4 +1,5 @@
 // Who has invited a member: the table of docs/sharing.md.
+
 import assert from "node:assert/strict";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
 import { deleteUser } from "../../../src/core/people/users.ts";
@@ -6,6 +7,7 @@ import type { TestApp } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
 import { onEachEngine } from "../../support/on-engines.ts";
 import { add, done, type Person, person, read, send, trio } from "../../support/people.ts";
+import { published } from "../../support/published.ts";
 
 interface Shown {
   id: string;
@@ -90,6 +92,7 @@ onEachEngine("the inviter of members at once is the user as whom the back end ac
   const added = { members: [dan.name, cat.name], joined: true };
   assert.equal((await asAnn("POST", `${group}/members`, added)).status, 200);
   for (const who of [bob, cat, dan]) assert.equal(await inviterOf(server, who, group), ann.id);
+  await published(server);
   const events = await asker(server, dan)("GET", "/v1/events?types=group.created");
   const [event] = events.body.data as { payload: Shown }[];
   assert.equal(event?.payload.invited_by?.id, ann.id);

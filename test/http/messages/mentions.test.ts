@@ -1,7 +1,7 @@
 // Notifications when an edit adds mentions.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasUnnumbered } from "../../../src/db/queries/events/events.ts";
 import { startApp } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
 import { eventually } from "../../support/files-on-disk.ts";
@@ -9,6 +9,7 @@ import { fillGroups } from "../../support/groups.ts";
 import { LIMITS } from "../../support/hooks.ts";
 import { onEachEngineWith } from "../../support/on-engines.ts";
 import { code, type Person, read, say, send } from "../../support/people.ts";
+import { published } from "../../support/published.ts";
 import { pushServer, settled, subscribe } from "../../support/push-server.ts";
 
 type Message = { id: string; text: string; mentions: string[]; edited_at: number | null };
@@ -29,7 +30,7 @@ onEachEngineWith(LIMITS, "an edit alerts users it newly mentions who see the mes
     );
   await send(server, bob, "PUT", `/v1/conversations/${conversation}/read`, { message_id: id });
   // PostgreSQL numbers events after their commit, and a subscription gets events numbered after it was created.
-  assert.ok(await eventually(async () => !(await hasUnnumbered(server.app.core.db))));
+  await published(server);
   const to = await pushServer(t);
   await subscribe(server, bob, to.device("/bob"));
   await subscribe(server, cat, to.device("/cat"));

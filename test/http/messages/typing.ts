@@ -1,7 +1,7 @@
 // Typing tests on SQLite, and on two nodes of PostgreSQL: users type on one node and listen on the other.
+
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { hasUnnumbered } from "../../../src/db/queries/events/events.ts";
 import type { Clock } from "../../../src/util/clock.ts";
 import { startApp, startOn, type TestApp, testConfig } from "../../support/app.ts";
 import { testDatabase } from "../../support/engines/postgres.ts";
@@ -11,6 +11,7 @@ import { LIMITS } from "../../support/hooks.ts";
 import { SECRETS } from "../../support/on-engines.ts";
 import * as people from "../../support/people.ts";
 import { type Person, type Place, say, send } from "../../support/people.ts";
+import { published } from "../../support/published.ts";
 
 export const PAUSE_MS = 3000;
 
@@ -41,20 +42,15 @@ export class Time {
   readonly clock: Clock = () => this.now;
 }
 
-/** Waits until earlier events are numbered, so that no new stream gets them. */
-async function numbered({ app: { core } }: TestApp): Promise<void> {
-  assert.ok(await eventually(async () => !(await hasUnnumbered(core.db))));
-}
-
 export async function pair(server: TestApp) {
   const made = await people.pair(server);
-  await numbered(server);
+  await published(server);
   return made;
 }
 
 export async function trio(server: TestApp) {
   const made = await people.trio(server);
-  await numbered(server);
+  await published(server);
   return made;
 }
 

@@ -1,4 +1,5 @@
 // Contacts that a back end creates on both sides, and users who accept everyone.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
@@ -6,6 +7,7 @@ import { startApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { asker, type Json } from "../../support/asker.ts";
 import { ENGINES, onEachEngine, startOnEngine } from "../../support/on-engines.ts";
 import { type Person, person, read, say, send } from "../../support/people.ts";
+import { published } from "../../support/published.ts";
 
 let count = 0;
 
@@ -55,6 +57,7 @@ onEachEngine("a mutual contact gives both users each other, in one conversation"
   assert.equal(theirs!.conversation_id, own!.conversation_id);
   await say(server, ann, own!.conversation_id as string, "hi");
   assert.deepEqual(await messagesOf(server, bob, own!.conversation_id), ["hi"]);
+  await published(server);
   for (const [who, contact] of [
     [ann, own],
     [bob, theirs],

@@ -1,16 +1,17 @@
 // Concurrent actions of a group's members, on one node with SQLite and on two with PostgreSQL: the result is as if
 // one came first.
+
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { deleteUser } from "../../../src/core/people/users.ts";
-import { hasUnnumbered } from "../../../src/db/queries/events/events.ts";
 import { raw } from "../../../src/db/sql.ts";
 import { startOn, type TestApp, testConfig } from "../../support/app.ts";
 import { testDatabase } from "../../support/engines/postgres.ts";
 import { allEvents } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { add, type Person, person, read, send } from "../../support/people.ts";
+import { published } from "../../support/published.ts";
 import { scaled } from "../../support/scale.ts";
 
 /** Rounds of each race. */
@@ -290,8 +291,7 @@ race(
     await sleep(round % 6);
     assert.equal(await leaving(), 204);
     const sent = await Promise.all(sending);
-    const { db } = here.app.core;
-    assert.ok(await eventually(async () => !(await hasUnnumbered(db))));
+    await published(here);
     const events = await allEvents(here, bob);
     const end = events.findIndex(({ type }) => type === "group.deleted");
     assert.ok(end >= 0);

@@ -1,16 +1,16 @@
 // Who sees which name, picture and change of it: the table of docs/sharing.md, cell by cell.
+
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { createToken, SCOPES } from "../../../src/core/people/tokens.ts";
 import { deleteUser } from "../../../src/core/people/users.ts";
-import { hasUnnumbered } from "../../../src/db/queries/events/events.ts";
-import { findProfileChange } from "../../../src/db/queries/people/profile-readers.ts";
 import { hasRemains } from "../../../src/db/queries/upkeep/erasing.ts";
 import type { TestApp } from "../../support/app.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { ENGINES, startOnEngine } from "../../support/on-engines.ts";
 import { add, done, type Person, person, read, say, send } from "../../support/people.ts";
+import { published } from "../../support/published.ts";
 
 /** The columns of the table: what Bob gets, `–` if there is nothing to get. */
 const CELLS = ["sender", "contact", "member", "event", "account"] as const;
@@ -159,13 +159,6 @@ function toWord(
   return "yes";
 }
 
-/** Waits until all changes of profiles are published. */
-async function settle({ app: { core } }: TestApp): Promise<void> {
-  const isDone = async () =>
-    (await findProfileChange(core.db, "")) === undefined && !(await hasUnnumbered(core.db));
-  assert.ok(await eventually(isDone));
-}
-
 async function look({ server, ann, bob, message, group }: Scene): Promise<Cells> {
   const find = async <T>(path: string): Promise<T | undefined> => {
     const answer = await send(server, bob, "GET", path);
@@ -198,7 +191,7 @@ for (const engine of ENGINES) {
         const scene: Scene = { server, ann, bob };
         const later = await arrange(scene);
         await read(send(server, ann, "PUT", "/v1/me", { ...PROFILE, phone_number: "555", data: {} }), 200);
-        await settle(server);
+        await published(server);
         if (isLate) await (later as () => Promise<void>)();
         assert.equal(Object.values(await look(scene)).join(" "), sees);
       });

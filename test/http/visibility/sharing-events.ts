@@ -1,8 +1,8 @@
 // Events in a world of sharing-world.ts: users get events of what they saw, in its current form, and a client that
 // applies them has what the lists have.
+
 import assert from "node:assert/strict";
-import { hasUnnumbered } from "../../../src/db/queries/events/events.ts";
-import { eventually } from "../../support/files-on-disk.ts";
+import { published } from "../../support/published.ts";
 import { checkGroup, rowsOf, toShown } from "./group-operations.ts";
 import { checkFile } from "./sharing-files.ts";
 import { checkMessage, listMessages } from "./sharing-messages.ts";
@@ -14,8 +14,7 @@ import type { Page, Rebuilt, Shown, World } from "./sharing-world.ts";
 
 /** Checks the events since the last time. */
 export async function checkEvents(world: World): Promise<void> {
-  const { db } = world.server.app.core;
-  assert.ok(await eventually(async () => !(await hasUnnumbered(db))), "events wait for their numbers");
+  await published(world.server);
   for (const user of world.model.users.values()) {
     const events = await readEvents(world, user);
     const found = events.map(({ type, payload }) => `${type} ${idOf(payload as Shown)}`);

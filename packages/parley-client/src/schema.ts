@@ -703,15 +703,15 @@ export interface operations {
     body: {
       /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible, not "." or "..", without "@" at the start, and not the id of a user (usr_…). */
       username: string;
-      /** A string of 3 to 64 characters with at least 3 digits, without control characters. */
+      /** Required, unless `mutual` is true: then that of the user, or an empty text if the user has none or one of you blocks the other. */
       phone_number?: string | null | undefined;
       /** An http or https URL of at most 2048 characters. */
       avatar_url?: string | null | undefined;
       /** A string of 0 to 128 characters without control characters. */
       display_name?: string | null | undefined;
-      /** True or false, in JSON without quotes. */
+      /** True also gives the user of that name the caller as a contact. Needs the scopes `act_as` and `contacts:read`. */
       mutual?: boolean | null | undefined;
-      /** True or false, in JSON without quotes. */
+      /** True blocks the contact at once; otherwise a block of this username is lifted. */
       blocked?: boolean | null | undefined;
     };
   };
@@ -755,15 +755,15 @@ export interface operations {
       is_pinned?: boolean | undefined;
       /** True or false, in JSON without quotes. */
       is_archived?: boolean | undefined;
-      /** A time in whole Unix seconds (not milliseconds), in JSON without quotes, or null. */
+      /** Unix seconds until which new messages do not notify; null: now. */
       muted_until?: number | null | undefined;
     };
   };
   markConversationRead: {
     body: {
-      /** An id (msg_…). */
+      /** You have read up to and including this message. */
       message_id: string;
-      /** True or false, in JSON without quotes. */
+      /** True does not let the contact know. The default is false. */
       private?: boolean | undefined;
     };
   };
@@ -795,11 +795,11 @@ export interface operations {
       data?: Record<string, unknown> | null | undefined;
       /** Up to 20 ids of members of the conversation (usr_…): an array in JSON, a repeated field in a form. */
       mentions?: (string)[] | null | undefined;
-      /** An id (msg_…). */
+      /** The message that this one replies to. */
       reply_to_id?: string | null | undefined;
-      /** A string of 1 to 64 visible ASCII characters, without spaces, such as a UUID. */
+      /** An id that you choose for the message, such as a UUID: sending it again creates no second message. In a form it must come before the files. */
       client_id?: string | null | undefined;
-      /** True or false, in JSON without quotes. */
+      /** Removes from a picture where, when and with what it was taken. In a form it must come before the file. */
       strip_metadata?: boolean | null | undefined;
     };
   };
@@ -857,7 +857,7 @@ export interface operations {
       history?: "joined" | "all" | null | undefined;
       /** Up to 1000 usernames: an array in JSON, a repeated field in a form. */
       members?: (string)[] | null | undefined;
-      /** True or false, in JSON without quotes. */
+      /** True makes the users members at once, without an invitation; at most 100. Needs the scope `act_as`. */
       joined?: boolean | null | undefined;
     };
   };
@@ -883,11 +883,11 @@ export interface operations {
   };
   inviteMember: {
     body: {
-      /** A string of 1 to 128 characters without control characters and without a space at either end, at least one of them visible, not "." or "..", without "@" at the start, and not the id of a user (usr_…). */
+      /** Required, unless `members` is given. */
       username?: string | null | undefined;
-      /** Up to 1000 usernames: an array in JSON, a repeated field in a form. */
+      /** With `joined`, instead of `username`: up to 100 names, also by repeating it in a form. */
       members?: (string)[] | null | undefined;
-      /** True or false, in JSON without quotes. */
+      /** True makes the user a member at once, without an invitation. Needs the scope `act_as`. */
       joined?: boolean | null | undefined;
     };
   };
@@ -1111,17 +1111,17 @@ export interface operations {
       display_name?: string | null | undefined;
       /** An http or https URL of at most 2048 characters. */
       avatar_url?: string | null | undefined;
-      /** "person" or "bot". */
+      /** The default is person. It never changes. */
       kind?: "person" | "bot" | null | undefined;
-      /** True or false, in JSON without quotes. */
+      /** True also gives this user as a contact each user who adds this one. */
       accepts_everyone?: boolean | null | undefined;
-      /** A whole number from 0 to 1000000, in JSON without quotes, or null. */
+      /** Messages to others per minute; 0: no limit; null: that of the server. */
       message_limit?: number | null | undefined;
       /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__. */
       data?: Record<string, unknown> | null | undefined;
-      /** A string of 0 to 255 characters without control characters. */
+      /** The issuer of `subject`; that of the accepted JWTs by default. */
       issuer?: string | null | undefined;
-      /** A string of 1 to 255 characters without control characters. */
+      /** The claim `sub` of the user's JWTs. */
       subject?: string | null | undefined;
     };
   };
@@ -1135,13 +1135,13 @@ export interface operations {
       phone_number?: string | null | undefined;
       /** A JSON object (JSON text in a form) of at most 4096 bytes and 16 levels, with well-formed text without control characters other than line ends and tabs, no number beyond the range of a double, no name twice and no name __proto__. */
       data?: Record<string, unknown> | null | undefined;
-      /** True or false, in JSON without quotes. */
+      /** True also gives this user as a contact each user who adds this one. */
       accepts_everyone?: boolean | undefined;
-      /** A whole number from 0 to 1000000, in JSON without quotes, or null. */
+      /** Messages to others per minute; 0: no limit; null: that of the server. */
       message_limit?: number | null | undefined;
-      /** A string of 0 to 255 characters without control characters. */
+      /** The issuer of `subject`; that of the accepted JWTs by default. */
       issuer?: string | undefined;
-      /** A string of 1 to 255 characters without control characters. */
+      /** Adds this claim `sub` of JWTs; null removes all identities. */
       subject?: string | null | undefined;
     };
   };

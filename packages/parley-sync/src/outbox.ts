@@ -84,7 +84,7 @@ export class Outbox {
         copy.show(new Map([[key, { ...current, state: "waiting", reason }]]));
         return error;
       }
-      // A refused edit or deletion is over: the message shows what the server has. A text is never lost.
+      // What the user wrote is never lost. Other refused operations are over: the views show what the server has.
       const isKept = current.kind === "send" ? !isDeleted(current, error) : current.kind === "edit";
       if (isKept) await copy.commit(new Map([[key, { ...current, state: "failed", reason }]]));
       else await copy.commit(toRemoval(current));

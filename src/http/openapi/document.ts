@@ -203,9 +203,9 @@ function bodyOf(operation: Operation, example: Examples[string]): object {
     type: "object",
     properties: Object.fromEntries(
       fields.map(([name, field]) => {
-        const { schema } = field;
+        const { description = accepts(field), ...schema } = field.schema;
         const mayBeNull = operation.method === "POST" && !field.required;
-        return [name, { ...(mayBeNull ? withNull(schema) : schema), description: accepts(field) }];
+        return [name, { ...(mayBeNull ? withNull(schema) : schema), description }];
       }),
     ),
     ...(required.length > 0 ? { required } : {}),

@@ -37,6 +37,7 @@ import {
 import { resumableUploads } from "./resumable.ts";
 import { searches, searchesOnPostgres } from "./search.ts";
 import { pinLoad } from "./servers.ts";
+import { manySockets } from "./sockets.ts";
 import { fillSubject, startSubject } from "./subject.ts";
 import { typingCosts, typingCostsOnPostgres } from "./typing.ts";
 import { fillTable, fullLoad, readsBesideCreates, starts } from "./whole.ts";
@@ -61,7 +62,17 @@ const QUICK = [
   "beside",
   "load",
 ];
-const PARTS = [...QUICK, "nodes", "search", "pictures", "resumable", "long", "peers", "messengers"];
+const PARTS = [
+  ...QUICK,
+  "nodes",
+  "sockets",
+  "search",
+  "pictures",
+  "resumable",
+  "long",
+  "peers",
+  "messengers",
+];
 /** Parts with a separate server. */
 const BESIDE = [
   "start",
@@ -72,6 +83,7 @@ const BESIDE = [
   "typing",
   "postgres",
   "nodes",
+  "sockets",
   "search",
   "pictures",
   "resumable",
@@ -259,6 +271,7 @@ async function run(): Promise<void> {
   if (parts.includes("postgres")) await measurePostgresPlaces(folder, results);
   for (const place of parts.includes("nodes") ? (["ownCore", "twoNodes"] as const) : [])
     await measurePostgres([place], folder, results);
+  if (parts.includes("sockets")) report(results, await manySockets(folder));
   if (parts.includes("search")) {
     report(results, await searches(folder, rounds * ms));
     report(results, await searchesOnPostgres(folder, rounds * ms));

@@ -9,6 +9,7 @@ import { ENGINES, startOnEngine } from "../../support/on-engines.ts";
 import { add, type Contact, type Person, person } from "../../support/people.ts";
 import { type Received, receiver } from "../../support/receiver.ts";
 
+/** How long nothing may happen. */
 const SETTLE_MS = 40_000;
 
 async function rows(server: TestApp): Promise<{ pending: number; bytes: number }> {
@@ -43,10 +44,13 @@ function namesOf(received: Received[]): Map<unknown, number[]> {
   return new Map([...byContact].map(([id, all]) => [id, all.map((each) => Number(each.display_name))]));
 }
 
-async function until(condition: () => unknown, message: () => string): Promise<void> {
-  const deadline = performance.now() + SETTLE_MS;
+/** Waits until a condition holds, as long as `progress` changes. */
+async function until(condition: () => unknown, progress: () => string): Promise<void> {
+  let last = { progress: progress(), at: performance.now() };
   while (!(await condition())) {
-    if (performance.now() > deadline) assert.fail(message());
+    const now = { progress: progress(), at: performance.now() };
+    if (now.progress !== last.progress) last = now;
+    if (now.at > last.at + SETTLE_MS) assert.fail(now.progress);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -245,7 +245,8 @@ export class Groups {
   #heir(user: User, group: Group): User | undefined {
     const others = [...group.members].filter(([other]) => other !== user);
     const rank = ([, { role, joinedAt }]: [User, Member]) => (role === "admin" ? 0 : 1) * 1e15 + joinedAt;
-    return others.sort((a, b) => rank(a) - rank(b))[0]?.[0];
+    // Several can be added at once.
+    return others.sort((a, b) => rank(a) - rank(b) || (a[0].id < b[0].id ? -1 : 1))[0]?.[0];
   }
 
   /** The user leaves, or an admin removes them. */

@@ -27,6 +27,8 @@ const WORLDS = {
   count: 8,
   checkEvery: 8,
   hasBackEnd: true,
+  // Few invitations wait here.
+  metElsewhere: ["crowded", "handedOver"],
 } as const;
 
 for (const engine of ["sqlite", "postgres"]) {

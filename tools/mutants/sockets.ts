@@ -51,6 +51,12 @@ export const sockets: readonly Mutant[] = [
     tests: ["http/event-sockets"],
   },
   {
+    name: "sockets: text that is no UTF-8 is accepted",
+    find: "handleProtocols: () => SUBPROTOCOL,",
+    replace: "handleProtocols: () => SUBPROTOCOL, skipUTF8Validation: true,",
+    tests: ["attacks/websocket-frames"],
+  },
+  {
     name: "sockets: a client that answers no ping stays",
     find: 'this.#hangUp("request_timeout");',
     replace: "this.#isPinged = false;",

@@ -16,6 +16,20 @@ export function onEngines(name: string, run: (t: TestContext, config: Config) =>
     });
 }
 
+/** How events arrive. */
+type Carrier = Pick<ParleyOptions, "webSocket">;
+
+const SENT_EVENTS: Carrier = { webSocket: false };
+
+/** Runs a test with events over a WebSocket and as server-sent events. */
+export function onCarriers(
+  name: string,
+  run: (t: TestContext, carrier: Carrier, config: Config) => Promise<void>,
+): void {
+  onEngines(`${name}, over a WebSocket`, (t, config) => run(t, {}, config));
+  onEngines(`${name}, as server-sent events`, (t, config) => run(t, SENT_EVENTS, config));
+}
+
 /** Creates a user, and returns their client. */
 export async function clientOf(
   server: TestApp,

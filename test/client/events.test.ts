@@ -1,12 +1,17 @@
 // An event stream delivers each event once and in order, whatever happens to its connection.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Parley, type StreamEvent } from "../../packages/parley-client/src/index.ts";
+import {
+  Parley,
+  type ParleyOptions,
+  type StreamEvent,
+  type StreamState,
+} from "../../packages/parley-client/src/index.ts";
 import { readMessages } from "../../packages/parley-client/src/server-sent-events.ts";
 import { startApp, startOn, type TestApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { proxy } from "../support/proxy.ts";
-import { clientOf, onEngines } from "./engines.ts";
+import { clientOf, onCarriers, onEngines } from "./engines.ts";
 import { failure } from "./failure.ts";
 
 type Options = Parameters<Parley["events"]["stream"]>[0];
@@ -15,12 +20,21 @@ type Options = Parameters<Parley["events"]["stream"]>[0];
 function listen(parley: Parley, options: Options = {}) {
   const stop = new AbortController();
   const events: StreamEvent[] = [];
+  const states: StreamState[] = [];
+  const { signal } = stop;
   const ended = (async () => {
-    for await (const event of parley.events.stream({ ...options, signal: stop.signal })) events.push(event);
+    const onState = (state: StreamState) => states.push(state);
+    for await (const event of parley.events.stream({ ...options, signal, onState })) events.push(event);
   })();
+  ended.catch(() => {});
   return {
     events,
+    states,
+    ended,
     has: (count: number) => eventually(async () => events.length >= count),
+    /** Waits until the connection was ready this many times. */
+    connected: async (count: number) =>
+      assert.ok(await eventually(async () => states.filter((state) => state === "ready").length >= count)),
     close: async () => {
       stop.abort();
       await ended;
@@ -29,39 +43,32 @@ function listen(parley: Parley, options: Options = {}) {
   };
 }
 
-/** Returns a user's client, and a function that waits for this many streams to be opened. */
-async function listener(server: TestApp, url = server.url) {
+/** Returns a user's client, and one without the proxy. */
+async function listener(server: TestApp, url: string, options: Partial<ParleyOptions> = {}) {
   const { token } = await server.user();
-  let opened = 0;
-  const counting: typeof fetch = async (input, init) => {
-    const response = await fetch(input, init);
-    if (response.headers.get("content-type") === "text/event-stream") opened++;
-    return response;
-  };
   return {
-    parley: new Parley({ url, token, fetch: counting }),
+    parley: new Parley({ url, token, ...options }),
     direct: new Parley({ url: server.url, token }),
-    connected: async (count: number) => assert.ok(await eventually(async () => opened >= count)),
   };
 }
 
 const add = (parley: Parley, username: string) =>
   parley.contacts.create({ username, phone_number: "555-0100" });
 
-onEngines("a stream resumes after its last event when the server restarts", async (t, given) => {
+onCarriers("a stream resumes after its last event when the server restarts", async (t, carrier, given) => {
   const config = { ...given, secrets: ["s".repeat(32)] };
   const first = await startOn(t, config);
   const again = { ...config, port: first.app.port() };
-  const { parley, connected } = await listener(first);
+  const { parley } = await listener(first, first.url, carrier);
   const stream = listen(parley);
-  await connected(1);
+  await stream.connected(1);
   const ada = await add(parley, "ada");
   assert.ok(await stream.has(1));
   await first.app.stop();
   await startOn(t, again);
   await add(parley, "grace");
   assert.ok(await stream.has(2));
-  await connected(2);
+  await stream.connected(2);
   await add(parley, "edsger");
   assert.ok(await stream.has(3));
   assert.deepEqual(stream.events[0]!.payload, ada);
@@ -70,25 +77,35 @@ onEngines("a stream resumes after its last event when the server restarts", asyn
   assert.deepEqual([pages.has_more, pages.data], [true, stream.events.slice(1).reverse()]);
 });
 
-test("events during a lost connection are delivered, also before the first event", async (t) => {
-  const server = await startApp(t);
-  let isAway = false;
-  const between = await proxy(t, server.url, () => (isAway ? { status: 502 } : "pass"));
-  const { parley, direct, connected } = await listener(server, between.url);
-  const stream = listen(parley);
-  await connected(1);
-  isAway = true;
-  between.cut();
-  for (const name of ["ada", "grace"]) await add(direct, name);
-  await new Promise((resolve) => setTimeout(resolve, 700));
-  isAway = false;
-  assert.ok(await stream.has(2));
-  await connected(2);
-  between.cut();
-  await add(direct, "edsger");
-  assert.ok(await stream.has(3));
-  assert.deepEqual(await stream.close(), ["ada", "grace", "edsger"]);
-});
+onCarriers(
+  "events during a lost connection are delivered, also before the first",
+  async (t, carrier, config) => {
+    const server = await startOn(t, config);
+    let isAway = false;
+    const between = await proxy(t, server.url, () => (isAway ? { status: 502 } : "pass"));
+    const { parley, direct } = await listener(server, between.url, carrier);
+    const stream = listen(parley);
+    await stream.connected(1);
+    isAway = true;
+    between.cut();
+    for (const name of ["ada", "grace"]) await add(direct, name);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    isAway = false;
+    assert.ok(await stream.has(2));
+    await stream.connected(2);
+    between.cut();
+    await add(direct, "edsger");
+    assert.ok(await stream.has(3));
+    await stream.connected(3);
+    assert.deepEqual(stream.states, [
+      "connecting",
+      ...["ready", "reconnecting"],
+      ...["ready", "reconnecting"],
+      "ready",
+    ]);
+    assert.deepEqual(await stream.close(), ["ada", "grace", "edsger"]);
+  },
+);
 
 onEngines("all changes after a cursor are delivered, whatever is read meanwhile", async (t, config) => {
   const server = await startOn(t, config);
@@ -107,9 +124,10 @@ onEngines("all changes after a cursor are delivered, whatever is read meanwhile"
 test("a stream of a user without events starts at the first one, even if its first connection is cut", async (t) => {
   const server = await startApp(t);
   const between = await proxy(t, server.url, () => "pass");
-  const { parley, direct, connected } = await listener(server, between.url);
+  const { parley, direct } = await listener(server, between.url);
   const [next, all] = [listen(parley), listen(parley, { after: null })];
-  await connected(2);
+  for (const stream of [next, all]) await stream.connected(1);
+  assert.equal(between.underWay(), 1);
   between.cut();
   await add(direct, "ada");
   for (const stream of [next, all]) {
@@ -126,6 +144,8 @@ test("events are filtered by type and start after a known one, and each type has
   });
   const { data } = await parley.events.list();
   const stream = listen(parley, { after: data.at(-1)!.id, types: ["attachment.created", "contact.deleted"] });
+  // A payload shows the state when the event is sent.
+  assert.ok(await stream.has(1));
   await parley.contacts.delete(ada.id);
   assert.ok(await stream.has(2));
   await stream.close();
@@ -194,19 +214,19 @@ test("events of a group and its members match their types", async (t) => {
   await bobs.close();
 });
 
-onEngines(
+onCarriers(
   "typing events are streamed, and do not move the position of the last stored event",
-  async (t, config) => {
+  async (t, carrier, config) => {
     const server = await startOn(t, config);
     let isAway = false;
     const between = await proxy(t, server.url, () => (isAway ? { status: 502 } : "pass"));
-    const { parley: bob, direct, connected } = await listener(server, between.url);
+    const { parley: bob, direct } = await listener(server, between.url, carrier);
     const ann = await clientOf(server);
     const [{ id: user_id, username }, me] = [await ann.me(), await direct.me()];
     const { conversation_id } = await add(ann, me.username);
     await add(direct, username);
     const stream = listen(bob, { after: null, types: ["contact.created", "typing"] });
-    await connected(1);
+    await stream.connected(1);
     assert.equal(await ann.conversations.typing(conversation_id), undefined);
     assert.ok(await stream.has(2));
     const [, typing] = stream.events;
@@ -234,24 +254,34 @@ onEngines(
   },
 );
 
-test("leaving the loop closes the connection, and a refusal ends the stream", async (t) => {
-  const server = await startApp(t);
-  const between = await proxy(t, server.url, () => "pass");
-  const { parley } = await listener(server, between.url);
-  await add(parley, "ada");
-  const [first] = (await parley.events.list()).data;
-  await add(parley, "grace");
-  for await (const event of parley.events.stream({ after: first!.id })) {
-    assert.equal((event.payload as { username: string }).username, "grace");
-    break;
-  }
-  assert.ok(await eventually(async () => between.underWay() === 0));
-  const bad = await failure(parley.events.stream({ after: "evt_x" }).next());
-  assert.deepEqual([bad.code, bad.param], ["invalid_parameter", "Last-Event-ID"]);
-  const none: StreamEvent[] = [];
-  for await (const event of parley.events.stream({ signal: AbortSignal.abort() })) none.push(event);
-  assert.deepEqual(none, []);
-});
+onCarriers(
+  "leaving the loop closes the connection, and a refusal ends the stream",
+  async (t, carrier, config) => {
+    const server = await startOn(t, config);
+    const between = await proxy(t, server.url, () => "pass");
+    const { parley } = await listener(server, between.url, carrier);
+    await add(parley, "ada");
+    const [first] = (await parley.events.list()).data;
+    await add(parley, "grace");
+    for await (const event of parley.events.stream({ after: first!.id })) {
+      assert.equal((event.payload as { username: string }).username, "grace");
+      break;
+    }
+    assert.ok(await eventually(async () => between.underWay() === 0));
+    const bad = await failure(parley.events.stream({ after: "evt_x" }).next());
+    assert.equal(bad.code, "invalid_parameter");
+    const { token } = await server.user({ scopes: ["contacts:read", "events:read"] });
+    const limited = new Parley({ url: between.url, token, ...carrier });
+    for (const types of [["message.created"], ["typing"]] as const)
+      assert.equal((await failure(limited.events.stream({ types }).next())).code, "insufficient_scope");
+    const stranger = new Parley({ url: between.url, token: "none", ...carrier });
+    assert.equal((await failure(stranger.events.stream().next())).code, "invalid_token");
+    assert.ok(await eventually(async () => between.underWay() === 0));
+    const none: StreamEvent[] = [];
+    for await (const event of parley.events.stream({ signal: AbortSignal.abort() })) none.push(event);
+    assert.deepEqual(none, []);
+  },
+);
 
 test("events are parsed wherever chunks begin and end", async () => {
   const text =

@@ -2,29 +2,40 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
-import { type Message, type MessageChange, Parley } from "../../packages/parley-client/src/index.ts";
+import {
+  type Message,
+  type MessageChange,
+  Parley,
+  type ParleyOptions,
+  type StreamState,
+} from "../../packages/parley-client/src/index.ts";
 import { startApp, startOn, type TestApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { add, person } from "../support/people.ts";
 import { holds } from "../support/property.ts";
 import { type Fate, proxy } from "../support/proxy.ts";
-import { onEngines } from "./engines.ts";
+import { onCarriers, onEngines } from "./engines.ts";
 import { failure } from "./failure.ts";
 
 /** Creates two users who are contacts of each other, with a proxy before the second one. */
-async function pair(t: TestContext, server: TestApp, fateOf: (path: string) => Fate = () => "pass") {
+async function pair(
+  t: TestContext,
+  server: TestApp,
+  fateOf: (path: string) => Fate = () => "pass",
+  options: Partial<ParleyOptions> = {},
+) {
   const [ann, bob] = [await person(server, "ann"), await person(server, "bob")];
   const { id: contact, conversation_id: conversation } = await add(server, bob, "ann");
   await add(server, ann, "bob");
   const between = await proxy(t, server.url, fateOf);
-  const client = (token: string, url = server.url) => new Parley({ url, token });
+  const client = (token: string) => new Parley({ url: server.url, token });
   return {
     conversation,
     contact,
     between,
     ann: client(ann.token),
     bob: client(bob.token),
-    watching: client(bob.token, between.url),
+    watching: new Parley({ url: between.url, token: bob.token, ...options }),
   };
 }
 
@@ -35,6 +46,7 @@ function watch(t: TestContext, parley: Parley, conversation: string, limit?: num
   const shown = new Map<string, Message>();
   const faults: string[] = [];
   const created: string[] = [];
+  const states: StreamState[] = [];
   const show = (change: MessageChange) => {
     changes.push(change);
     if (change.type === "message.deleted") {
@@ -52,8 +64,9 @@ function watch(t: TestContext, parley: Parley, conversation: string, limit?: num
     shown.set(id, change.message);
   };
   const ended = (async () => {
-    for await (const change of parley.messages.watch(conversation, { limit, signal: stop.signal }))
-      show(change);
+    const onState = (state: StreamState) => states.push(state);
+    const { signal } = stop;
+    for await (const change of parley.messages.watch(conversation, { limit, signal, onState })) show(change);
   })();
   ended.catch(() => {});
   const close = async () => {
@@ -62,7 +75,7 @@ function watch(t: TestContext, parley: Parley, conversation: string, limit?: num
     assert.deepEqual(faults, []);
   };
   t.after(() => stop.abort());
-  return { changes, shown, ended, close };
+  return { changes, shown, states, ended, close };
 }
 
 /**
@@ -168,11 +181,11 @@ test("a watch starts with the newest messages at the time of its list", async (t
 
 const runs = fc.array(fc.array(operation, { minLength: 3, maxLength: 12 }), { minLength: 3, maxLength: 3 });
 
-onEngines(
+onCarriers(
   "concurrent messages during new watches and cut connections appear once and in order",
-  async (t, config) => {
+  async (t, carrier, config) => {
     const server = await startOn(t, config);
-    const { ann, bob, watching, conversation, between } = await pair(t, server);
+    const { ann, bob, watching, conversation, between } = await pair(t, server, () => "pass", carrier);
     const people = { ann, bob };
     const run = async (operations: Operation[]) => {
       const sent = { ann: [] as string[], bob: [] as string[] };
@@ -217,13 +230,12 @@ onEngines(
   },
 );
 
-test("a watch whose events have expired reads the list again and reports the changes", async (t) => {
+onCarriers("a watch whose events have expired reads the list again", async (t, carrier, config) => {
   let now = Date.UTC(2026, 0, 1);
   let isAway = false;
-  const server = await startApp(t, {}, { clock: () => now });
-  const { ann, bob, watching, conversation, between } = await pair(t, server, (path) =>
-    isAway && path.startsWith("/v1/events") ? { status: 502 } : "pass",
-  );
+  const server = await startOn(t, config, { clock: () => now });
+  const fateOf = (path: string): Fate => (isAway && path.startsWith("/v1/events") ? { status: 502 } : "pass");
+  const { ann, bob, watching, conversation, between } = await pair(t, server, fateOf, carrier);
   const send = (text: string) => ann.messages.create({ conversation_id: conversation, text });
   const [first, second, third] = [await send("1"), await send("2"), await send("3")];
   const watched = watch(t, watching, conversation);
@@ -248,6 +260,8 @@ test("a watch whose events have expired reads the list again and reports the cha
   );
   assert.equal(plain(watched.shown.values()), plain(await listed(bob, conversation)));
   assert.ok(watched.shown.has(third.id));
+  assert.ok(await eventually(async () => watched.states.length === 4));
+  assert.deepEqual(watched.states, ["connecting", "ready", "reconnecting", "ready"]);
   await watched.close();
 });
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,7 @@ export type Fate =
 export interface Between {
   url: string;
   /** Requests in the order of arrival, with their times. */
-  seen: { method: string; path: string; key: string | undefined; at: number }[];
+  seen: { method: string; path: string; key: string | undefined; at: number; isUpgrade: boolean }[];
   /** Returns the number of requests without a complete answer. */
   underWay(): number;
   /** Cuts all connections. */
@@ -26,15 +26,18 @@ export interface Between {
 export async function proxy(
   t: TestContext,
   target: string,
-  fateOf: (path: string, seen: Between["seen"]) => Fate,
+  fateOf: (path: string, seen: Between["seen"], isUpgrade: boolean) => Fate,
 ) {
   const seen: Between["seen"] = [];
   let underWay = 0;
+  const decide = ({ url, method, headers }: IncomingMessage, isUpgrade = false): Fate => {
+    const fate = fateOf(url!, seen, isUpgrade);
+    const key = headers["idempotency-key"] as string | undefined;
+    seen.push({ method: method!, path: url!, key, at: performance.now(), isUpgrade });
+    return fate;
+  };
   const server = createServer(async (request, response) => {
-    const path = request.url!;
-    const fate = fateOf(path, seen);
-    const key = request.headers["idempotency-key"] as string | undefined;
-    seen.push({ method: request.method!, path, key, at: performance.now() });
+    const fate = decide(request);
     if (typeof fate === "object" && "status" in fate) {
       response.writeHead(fate.status, { connection: "close", ...fate.headers }).end(fate.body);
       return;
@@ -56,14 +59,42 @@ export async function proxy(
       });
     }
   });
+  const sockets = new Set<Socket>();
+  server.on("upgrade", async (request, socket: Socket) => {
+    sockets.add(socket.on("error", () => {}).on("close", () => sockets.delete(socket)));
+    const fate = decide(request, true);
+    if (fate === "lose the answer") socket.destroy();
+    else if (typeof fate === "object" && "status" in fate) socket.end(`HTTP/1.1 ${fate.status} No\r\n\r\n`);
+    else {
+      if (typeof fate === "object") await sleep(fate.waitMs);
+      underWay++;
+      socket.on("close", () => underWay--);
+      passSocket(request, socket, target);
+    }
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
+  const cut = () => {
+    server.closeAllConnections();
+    for (const socket of sockets) socket.destroy();
+  };
   t.after(() => {
     server.close();
-    server.closeAllConnections();
+    cut();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { url, seen, underWay: () => underWay, cut: () => server.closeAllConnections() } satisfies Between;
+  return { url, seen, underWay: () => underWay, cut } satisfies Between;
+}
+
+/** Passes on a request for a WebSocket, and all bytes of it. */
+function passSocket({ method, url, rawHeaders }: IncomingMessage, socket: Socket, target: string): void {
+  const { hostname, port } = new URL(target);
+  const onward = connect(Number(port), hostname);
+  const lines = rawHeaders.map((each, i) => (i % 2 === 0 ? `${each}: ` : `${each}\r\n`));
+  onward.write(`${method} ${url} HTTP/1.1\r\n${lines.join("")}\r\n`);
+  onward.on("error", () => socket.destroy()).on("close", () => socket.destroy());
+  socket.on("close", () => onward.destroy());
+  onward.pipe(socket).pipe(onward);
 }
 
 function pass(request: IncomingMessage, target: string): Promise<IncomingMessage> {

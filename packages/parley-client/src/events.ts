@@ -1,14 +1,11 @@
-import { connectionError } from "./errors.ts";
+import { EventReader } from "./event-reader.ts";
 import { List } from "./list.ts";
-import { isOutage, pauseBefore, sleep } from "./retries.ts";
-import { readMessages } from "./server-sent-events.ts";
-import { bodyChunks } from "./streams.ts";
-import { type CallOptions, cursorOf, type Transport, toCursor, type WatchedResponse } from "./transport.ts";
+import { Live } from "./live.ts";
+import { type StreamState, stateReporter } from "./states.ts";
+import { type CallOptions, cursorOf, type Transport } from "./transport.ts";
 import type { Event, EventQuery, EventType, StreamEvent } from "./types.ts";
 
 const PATH = ["v1", "events"];
-/** The server sends a heartbeat every 15 seconds. */
-const IDLE_MS = 45_000;
 
 export interface StreamOptions extends CallOptions {
   /** All types by default. */
@@ -18,14 +15,18 @@ export interface StreamOptions extends CallOptions {
    * begins with the next event.
    */
   after?: string | null | undefined;
+  /** Called with each change of the connection, `connecting` first. */
+  onState?: ((state: StreamState) => void) | undefined;
 }
 
 /** Events: changes of what the caller can see. */
 export class Events {
   readonly #transport: Transport;
+  readonly #live: Live;
 
   constructor(transport: Transport) {
     this.#transport = transport;
+    this.#live = new Live(transport);
   }
 
   list(query: EventQuery = {}, options: CallOptions = {}): List<Event> {
@@ -41,40 +42,50 @@ export class Events {
   }
 
   /**
-   * Streams events as they happen, each once, from the first call of `next`. If the connection is lost, it reconnects for
-   * as long as that takes and continues after the last event. It ends when `signal` is aborted or the loop is left. Throws
-   * if the server refuses, for example `events_erased` if the next event is no longer kept.
+   * Streams events as they happen, each once, from the first call of `next`. All streams of the client share one connection. If it
+   * is lost, it reconnects for as long as that takes and continues after the last event. The stream ends when `signal` is aborted
+   * or the loop is left. Throws if the server refuses, for example `events_erased` if the next event is no longer kept.
    */
-  async *stream({ types, after, signal }: StreamOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
+  async *stream({
+    types,
+    after,
+    signal,
+    onState,
+  }: StreamOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
+    const report = stateReporter(onState);
     try {
+      signal?.throwIfAborted();
+      report(false);
       let last = after ?? undefined;
-      if (after === null) {
+      // The connection may be some events late, or those of other types.
+      if (after === null || (after === undefined && (types || this.#live.isOpen)))
         last = await this.cursor({ signal });
+      if (types) await this.#checkTypes(types, last, signal);
+      if (after === null) {
         for (const event of await this.#kept(types, signal)) {
           yield event;
           last = event.id;
         }
       }
-      let isBegun = false;
-      for (let failures = 1; ; failures++) {
-        try {
-          const answer = await this.#open(types, last, signal);
-          last ??= toCursor(answer.response.headers);
-          isBegun = true;
-          for await (const event of readEvents(answer)) {
-            if (signal?.aborted) return;
-            yield event;
-            if (event.type !== "typing") last = event.id;
-            failures = 1;
-          }
-        } catch (error) {
-          if (!isBegun || !isOutage(error)) throw error;
-          await sleep(pauseBefore(error, failures), signal);
-        }
+      const list = (query: EventQuery, options: CallOptions) => this.list(query, options);
+      const reader = new EventReader({ live: this.#live, list }, last, signal);
+      for await (const event of reader.read(report)) {
+        if (!types || types.includes(event.type)) yield event;
       }
     } catch (error) {
       if (!signal?.aborted) throw error;
     }
+  }
+
+  /** Throws what the server answers if the token may not see these types, or the events after this one are erased. */
+  async #checkTypes(
+    types: readonly StreamEvent["type"][],
+    ending_before: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    // Pages have no typing, which needs the same scope as messages.
+    const stored = types.map((type) => (type === "typing" ? "message.created" : type));
+    await this.list({ types: stored, ending_before, limit: 1 }, { signal });
   }
 
   /** Returns all events that the server keeps, oldest first. */
@@ -85,29 +96,4 @@ export class Events {
     for await (const event of this.list({ types: stored }, { signal })) kept.push(event);
     return kept.reverse();
   }
-
-  #open(types: StreamOptions["types"], last: string | undefined, signal: AbortSignal | undefined) {
-    const headers = {
-      accept: "text/event-stream",
-      ...(last === undefined ? {} : { "last-event-id": last }),
-    };
-    return this.#transport.open({
-      method: "GET",
-      path: PATH,
-      query: { types },
-      headers,
-      signal,
-      idleMs: IDLE_MS,
-    });
-  }
-}
-
-/** Yields the events of one connection, and throws when it ends. */
-async function* readEvents(answer: WatchedResponse): AsyncGenerator<StreamEvent, never, undefined> {
-  try {
-    for await (const message of readMessages(bodyChunks(answer))) yield JSON.parse(message);
-  } finally {
-    answer.watch.end(undefined);
-  }
-  throw connectionError(new Error("the stream has ended"));
 }

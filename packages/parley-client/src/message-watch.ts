@@ -3,12 +3,15 @@ import type { Events } from "./events.ts";
 import type { List } from "./list.ts";
 import { withReaction } from "./reactions.ts";
 import { isOutage, pauseBefore, sleep } from "./retries.ts";
+import { type StreamState, stateReporter } from "./states.ts";
 import type { CallOptions } from "./transport.ts";
 import type { Message, MessageQuery, Reaction, StreamEvent } from "./types.ts";
 
 export interface MessageWatchOptions extends CallOptions {
   /** How many existing messages to begin with, 1 to 100; 20 by default. */
   limit?: number | undefined;
+  /** Called with each change of the connection; `ready` first after the existing messages. */
+  onState?: ((state: StreamState) => void) | undefined;
 }
 
 /** A change of a conversation. Applied in order, the changes make the list of its messages. */
@@ -35,19 +38,22 @@ interface Source {
 export async function* watchMessages(
   { events, list }: Source,
   conversationId: string,
-  { limit = 20, signal }: MessageWatchOptions,
+  { limit = 20, onState, signal }: MessageWatchOptions,
 ): AsyncGenerator<MessageChange, void, undefined> {
   const view = new View();
+  const report = stateReporter(onState);
+  const onStreamState = (state: StreamState) => report(state === "ready");
   let isBegun = false;
   for (let failures = 1; !signal?.aborted; ) {
     try {
+      report(false);
       const after = await events.cursor({ signal });
       if (isBegun)
         yield* view.compare(await view.listAgain(list({ conversation_id: conversationId }, { signal })));
       else yield* view.begin(await list({ conversation_id: conversationId, limit }, { signal }));
       isBegun = true;
       failures = 1;
-      for await (const event of events.stream({ after, signal })) {
+      for await (const event of events.stream({ after, signal, onState: onStreamState })) {
         if (event.conversation_id !== conversationId) continue;
         // The caller has left the conversation: its list says so from now on.
         if (event.type === "contact.deleted" || event.type === "group.deleted") break;

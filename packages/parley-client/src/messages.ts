@@ -1,4 +1,4 @@
-import { Events } from "./events.ts";
+import type { Events } from "./events.ts";
 import { List } from "./list.ts";
 import { type MessageChange, type MessageWatchOptions, watchMessages } from "./message-watch.ts";
 import { toSource, type UploadSource } from "./source.ts";
@@ -32,9 +32,11 @@ export type DeleteOptions = ChangeOptions & MessageDeletion;
 /** Messages in conversations. */
 export class Messages {
   readonly #transport: Transport;
+  readonly #events: Events;
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, events: Events) {
     this.#transport = transport;
+    this.#events = events;
   }
 
   /** Lists the messages of a conversation, newest first, or those around one of them. */
@@ -60,7 +62,7 @@ export class Messages {
     options: MessageWatchOptions = {},
   ): AsyncGenerator<MessageChange, void, undefined> {
     const list = (query: MessageQuery, options: CallOptions) => this.list(query, options);
-    return watchMessages({ events: new Events(this.#transport), list }, conversationId, options);
+    return watchMessages({ events: this.#events, list }, conversationId, options);
   }
 
   /** Sends a message with its files. If it throws, the server keeps nothing of it, unless the connection was lost. */

@@ -45,12 +45,12 @@ export class Parley {
     this.contacts = new Contacts(transport);
     this.blocks = new Blocks(transport);
     this.conversations = new Conversations(transport);
-    this.messages = new Messages(transport);
+    this.events = new Events(transport);
+    this.messages = new Messages(transport, this.events);
     this.groups = new Groups(transport);
     this.attachments = new Attachments(transport);
     this.uploads = new Uploads(transport);
     this.archives = new Archives(transport);
-    this.events = new Events(transport);
     this.webhooks = new Webhooks(transport);
     this.pushSubscriptions = new PushSubscriptions(transport);
     this.users = new Users(transport);

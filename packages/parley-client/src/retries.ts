@@ -1,7 +1,7 @@
 import { ParleyApiError } from "./errors.ts";
 
 const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 8_000;
+export const LONGEST_PAUSE_MS = 8_000;
 /** The longest Retry-After that is waited for. The caller finds a longer one in `retryAfter`. */
 const LONGEST_WAIT_SECONDS = 60;
 

@@ -18,6 +18,11 @@ export interface ParleyOptions {
   actAs?: string | undefined;
   /** Replaces the global `fetch`. */
   fetch?: typeof fetch | undefined;
+  /**
+   * Replaces the global `WebSocket`, over which events arrive. False for server-sent events, which are also used without a global
+   * `WebSocket`, with another `fetch`, and if the server cannot be reached by WebSocket.
+   */
+  webSocket?: typeof WebSocket | false | undefined;
   /** How often to retry after a temporary failure; 4 by default. */
   maxRetries?: number | undefined;
   /** How long nothing may be sent or received, in milliseconds; 60,000 by default, 0 for no limit. */
@@ -60,6 +65,13 @@ interface Call extends CreateOptions, ChangeOptions {
   redirect?: "follow" | undefined;
   /** Whether it deletes the resource: then a retry that finds nothing means that the first attempt succeeded. */
   isRemoval?: boolean | undefined;
+}
+
+/** What authenticates a request: a token, or the key of a session. */
+interface Credentials {
+  token?: string;
+  session?: string;
+  act_as: string | undefined;
 }
 
 /** A request as it is sent. */
@@ -114,9 +126,11 @@ export function toCursor(headers: Headers): string {
 export class Transport {
   /** The caller's own `fetch`, if given. */
   readonly #fetch: typeof fetch | undefined;
+  /** Undefined if events do not arrive over a WebSocket. */
+  readonly WebSocket: typeof WebSocket | undefined;
   readonly #url: string;
   readonly #token: ParleyOptions["token"];
-  readonly #actAs: Record<string, string>;
+  readonly #actAs: string | undefined;
   readonly #maxRetries: number;
   readonly #timeoutMs: number;
   readonly #onWait: ParleyOptions["onWait"];
@@ -127,6 +141,7 @@ export class Transport {
     token,
     actAs,
     fetch,
+    webSocket = fetch ? false : globalThis.WebSocket,
     maxRetries = MAX_RETRIES,
     timeoutMs = TIMEOUT_MS,
     onWait,
@@ -136,8 +151,9 @@ export class Transport {
     if (typeof token !== "function" && (typeof token !== "string" || token === "") && !isSession)
       throw new TypeError("token must be an access token, or a function that returns one.");
     this.#token = token;
-    this.#actAs = actAs === undefined ? {} : { "parley-act-as": toActAs(actAs) };
+    this.#actAs = actAs === undefined ? undefined : toActAs(actAs);
     this.#fetch = fetch;
+    this.WebSocket = webSocket || undefined;
     this.#maxRetries = maxRetries;
     this.#timeoutMs = timeoutMs;
     this.#onWait = onWait;
@@ -217,11 +233,11 @@ export class Transport {
    * the request cannot be sent.
    */
   async #attempt(call: Call, headers: Record<string, string>): Promise<WatchedResponse> {
-    const credentials = await this.#credentials();
+    const credentials = toCredentialHeaders(await this.credentials());
     // Checked here, because it may be aborted while the token is requested.
     call.signal?.throwIfAborted();
     // Throws for a token or key that is not valid in a header: `fetch` would report a lost connection.
-    const checked = new Headers({ ...headers, ...this.#actAs, ...credentials });
+    const checked = new Headers({ ...headers, ...credentials });
     const watch = new Watch(call.idleMs ?? this.#timeoutMs, call.signal);
     const outgoing: Outgoing = {
       method: call.method,
@@ -246,10 +262,16 @@ export class Transport {
     }
   }
 
-  async #credentials(): Promise<Record<string, string>> {
+  /** Returns what a request authenticates with, as the first frame of a WebSocket has it. */
+  async credentials(): Promise<Credentials> {
     const token = this.#token;
-    if (typeof token === "object") return { "parley-session": token.session };
-    return { authorization: `Bearer ${typeof token === "string" ? token : await token()}` };
+    if (typeof token === "object") return { session: token.session, act_as: this.#actAs };
+    return { token: typeof token === "string" ? token : await token(), act_as: this.#actAs };
+  }
+
+  /** Returns the address of a WebSocket. */
+  socketUrl(path: readonly string[]): string {
+    return this.#url.replace(/^http/, "ws") + toPath(path);
   }
 
   /** Sends by `fetch`, with a body of any kind. */
@@ -260,6 +282,13 @@ export class Transport {
     // Streamed bodies need `duplex`, which the types of some platforms do not have.
     const request = { ...outgoing, body: outgoing.body ?? null, duplex: "half", signal: watch.signal };
     return (this.#fetch ?? fetch)(outgoing.url, request as RequestInit);
+  };
+}
+
+function toCredentialHeaders({ token, session, act_as }: Credentials): Record<string, string> {
+  return {
+    ...(session === undefined ? { authorization: `Bearer ${token}` } : { "parley-session": session }),
+    ...(act_as === undefined ? {} : { "parley-act-as": act_as }),
   };
 }
 

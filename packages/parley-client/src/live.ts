@@ -1,0 +1,169 @@
+import { connectionError, ParleyApiError } from "./errors.ts";
+import { type Follow, followSocket } from "./event-socket.ts";
+import { isOutage, isPassing, LONGEST_PAUSE_MS, pauseBefore, sleep } from "./retries.ts";
+import { readMessages } from "./server-sent-events.ts";
+import { bodyChunks } from "./streams.ts";
+import { type Transport, toCursor } from "./transport.ts";
+import type { StreamEvent } from "./types.ts";
+
+/** The server sends a heartbeat every 15 seconds. */
+const IDLE_MS = 45_000;
+
+/** Takes the events of the connection. */
+interface Listener {
+  /** Called when the connection is ready, with the id of the event after which it continues. */
+  onReady(id: string): void;
+  onEvent(event: StreamEvent): void;
+  /** The connection was lost. It continues after the last event. */
+  onLost(): void;
+  /** The connection begins anew: events are missing. */
+  onMissed(): void;
+  /** The server has refused the connection. Nothing follows. */
+  onRefused(error: unknown): void;
+}
+
+/** One connection for all streams of a client, over a WebSocket or as server-sent events. It is open while it has listeners. */
+export class Live {
+  readonly #transport: Transport;
+  readonly #listeners = new Set<Listener>();
+  #stop = new AbortController();
+  /** The id of the newest event that has arrived, or of the one after which the connection began. */
+  #last: string | undefined;
+  #isReady = false;
+  /** Whether a WebSocket has been ready. Only then is a failure of the next one no reason to do without. */
+  #hadSocket = false;
+  #isSocketRefused = false;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  get isOpen(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** The id of the event after which listeners get all others; undefined until the server says it. */
+  get last(): string | undefined {
+    return this.#last;
+  }
+
+  add(listener: Listener): void {
+    this.#listeners.add(listener);
+    if (this.#listeners.size > 1) return;
+    this.#last = undefined;
+    this.#isReady = false;
+    this.#stop = new AbortController();
+    void this.#run(this.#stop.signal);
+  }
+
+  remove(listener: Listener): void {
+    if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#stop.abort();
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#reconnect(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      const refused = [...this.#listeners];
+      this.#listeners.clear();
+      for (const listener of refused) listener.onRefused(error);
+    }
+  }
+
+  /** Connects again and again. Throws what is no outage. */
+  async #reconnect(signal: AbortSignal): Promise<never> {
+    let hasBegun = false;
+    for (let failures = 1; ; failures++) {
+      let readyAt = Number.POSITIVE_INFINITY;
+      const onReady = (id: string) => {
+        if (signal.aborted) return;
+        hasBegun = true;
+        readyAt = performance.now();
+        this.#last ??= id;
+        this.#isReady = true;
+        for (const listener of this.#listeners) listener.onReady(this.#last);
+      };
+      const onEvent = (event: StreamEvent) => {
+        if (signal.aborted) return;
+        failures = 1;
+        if (event.type !== "typing") this.#last = event.id;
+        for (const listener of this.#listeners) listener.onEvent(event);
+      };
+      try {
+        await this.#follow({ after: this.#last, signal, onReady, onEvent });
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#isReady = false;
+        if (this.#last !== undefined && isErased(error)) {
+          // Each listener finds out whether that concerns it.
+          this.#last = undefined;
+          for (const listener of this.#listeners) listener.onMissed();
+          continue;
+        }
+        if (performance.now() - readyAt > LONGEST_PAUSE_MS) failures = 1;
+        if (hasBegun ? !isOutage(error) : !isPassing(error)) throw error;
+        for (const listener of this.#listeners) listener.onLost();
+        if (hasBegun) await sleep(pauseBefore(error as ParleyApiError, failures), signal);
+        else await this.#transport.pause(error as ParleyApiError, failures, signal);
+      }
+    }
+  }
+
+  /** Follows one connection until it ends, which is always an error. */
+  async #follow(follow: Follow): Promise<void> {
+    const { WebSocket } = this.#transport;
+    if (WebSocket === undefined || this.#isSocketRefused) return this.#followSent(follow);
+    let isReady = false;
+    const onReady = (id: string) => {
+      isReady = true;
+      this.#hadSocket = true;
+      follow.onReady(id);
+    };
+    try {
+      await followSocket(WebSocket, this.#transport, { ...follow, onReady });
+    } catch (error) {
+      // Browsers do not say why no WebSocket came about: a proxy may not pass it on, or the server is away.
+      const isUnknown = error instanceof ParleyApiError && error.status === 0;
+      if (isReady || !isUnknown) throw error;
+    }
+    await this.#followSent({
+      ...follow,
+      onReady: (id) => {
+        this.#isSocketRefused = !this.#hadSocket;
+        follow.onReady(id);
+      },
+    });
+  }
+
+  async #followSent({ after, signal, onReady, onEvent }: Follow): Promise<never> {
+    const headers = {
+      accept: "text/event-stream",
+      ...(after === undefined ? {} : { "last-event-id": after }),
+    };
+    const answer = await this.#transport.open({
+      method: "GET",
+      path: ["v1", "events"],
+      headers,
+      signal,
+      idleMs: IDLE_MS,
+      // The next attempt may be a WebSocket.
+      canRepeat: () => false,
+    });
+    try {
+      onReady(after ?? toCursor(answer.response.headers));
+      for await (const message of readMessages(bodyChunks(answer))) onEvent(JSON.parse(message));
+    } finally {
+      answer.watch.end(undefined);
+    }
+    throw connectionError(new Error("the stream has ended"));
+  }
+}
+
+function isErased(error: unknown): boolean {
+  return error instanceof ParleyApiError && error.code === "events_erased";
+}

@@ -1,0 +1,219 @@
+// All streams of a client share one connection, and each has all events after its position, once and in order.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Parley, type StreamEvent } from "../../packages/parley-client/src/index.ts";
+import { createToken } from "../../src/core/people/tokens.ts";
+import { startApp, startOn } from "../support/app.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { type Fate, proxy } from "../support/proxy.ts";
+import { onCarriers } from "./engines.ts";
+import { failure } from "./failure.ts";
+
+type Options = Parameters<Parley["events"]["stream"]>[0];
+
+/** Collects the ids of a stream's events until it is closed. */
+function listen(parley: Parley, options: Options) {
+  const stop = new AbortController();
+  const ids: string[] = [];
+  let isReady = false;
+  const ended = (async () => {
+    const { signal } = stop;
+    const onState = (state: string) => {
+      isReady = state === "ready";
+    };
+    for await (const event of parley.events.stream({ ...options, signal, onState }))
+      ids.push((event as { id: string }).id);
+  })();
+  ended.catch(() => {});
+  const close = () => {
+    stop.abort();
+    return ended;
+  };
+  return { ids, ended, close, ready: async () => assert.ok(await eventually(async () => isReady)) };
+}
+
+const add = (parley: Parley, username: string) =>
+  parley.contacts.create({ username, phone_number: "555-0100" });
+
+onCarriers("streams join a running connection wherever they begin", async (t, carrier, config) => {
+  const server = await startOn(t, config);
+  const between = await proxy(t, server.url, () => "pass");
+  const { token } = await server.user();
+  const direct = new Parley({ url: server.url, token });
+  const parley = new Parley({ url: between.url, token, ...carrier });
+  const begun = await direct.events.cursor();
+  const cursors = [begun];
+  const streams: { after: string; stream: ReturnType<typeof listen> }[] = [];
+  const start = (after: string) => streams.push({ after, stream: listen(parley, { after }) });
+  start(begun);
+  for (let i = 0; i < 24; i++) {
+    await add(direct, `friend ${i}`);
+    cursors.push(await direct.events.cursor());
+    // The newest, the oldest, and one in between; the connection may not have the newest one yet.
+    if (i % 3 === 0) start(cursors.at(-1)!);
+    if (i % 6 === 1) start(begun);
+    if (i % 6 === 4) start(cursors[Math.floor(i / 2)]!);
+    if (i % 8 === 7) between.cut();
+  }
+  const all = (await Array.fromAsync(direct.events.list({ ending_before: begun }))).map(({ id }) => id);
+  assert.equal(all.length, 24);
+  for (const { after, stream } of streams) {
+    const expected = all.slice(all.indexOf(after) + 1);
+    assert.ok(await eventually(async () => stream.ids.length >= expected.length));
+    await stream.ready();
+    assert.deepEqual(stream.ids, expected);
+  }
+  assert.equal(between.underWay(), 1);
+  const last = (await add(direct, "last")).id;
+  assert.ok(last);
+  for (const { stream } of streams) {
+    assert.ok(await eventually(async () => stream.ids.at(-1) !== all.at(-1)));
+    await stream.close();
+  }
+  assert.ok(await eventually(async () => between.underWay() === 0));
+  const [next, ...opened] = between.seen.filter(({ path }) => path === "/v1/events");
+  assert.ok(opened.length <= 5, "each cut needs one more connection");
+  assert.equal(next!.isUpgrade, carrier.webSocket !== false);
+});
+
+test("a reader that is too slow for the connection lists the events that it has missed", async (t) => {
+  const server = await startApp(t);
+  const { token } = await server.user();
+  const [parley, direct] = [1, 2].map(() => new Parley({ url: server.url, token }));
+  const fast = listen(parley!, {});
+  await fast.ready();
+  const slow = parley!.events.stream({ after: await direct!.events.cursor() });
+  const ids: string[] = [];
+  const take = async () => ids.push(((await slow.next()).value as StreamEvent & { id: string }).id);
+  await Promise.all([take(), add(direct!, "first")]);
+  for (let i = 0; i < 60; i++)
+    await Promise.all(Array.from({ length: 20 }, (_, j) => add(direct!, `friend ${i} ${j}`)));
+  assert.ok(await eventually(async () => fast.ids.length === 1201));
+  while (ids.length < 1201) await take();
+  assert.deepEqual(ids, fast.ids);
+  await slow.return();
+  await fast.close();
+});
+
+test("server-sent events replace a WebSocket that does not come about, for the life of the client", async (t) => {
+  const server = await startApp(t);
+  const refusals: Fate[] = [{ status: 200, body: "Welcome" }, { status: 426 }, "lose the answer"];
+  for (const refusal of refusals) {
+    const between = await proxy(t, server.url, (_path, _seen, isUpgrade) => (isUpgrade ? refusal : "pass"));
+    const { token } = await server.user();
+    const parley = new Parley({ url: between.url, token });
+    const stream = listen(parley, {});
+    await stream.ready();
+    between.cut();
+    await add(parley, "ada");
+    assert.ok(await eventually(async () => stream.ids.length === 1));
+    await stream.close();
+    assert.equal(between.seen.filter(({ isUpgrade }) => isUpgrade).length, 1);
+  }
+});
+
+test("a WebSocket that worked is tried again, whatever replaced it meanwhile", async (t) => {
+  const server = await startApp(t);
+  let isRefused = false;
+  const between = await proxy(t, server.url, (_path, _seen, isUpgrade) =>
+    isUpgrade && isRefused ? { status: 400 } : "pass",
+  );
+  const { token } = await server.user();
+  const parley = new Parley({ url: between.url, token });
+  const stream = listen(parley, {});
+  await stream.ready();
+  isRefused = true;
+  between.cut();
+  const isSent = async () => between.seen.at(-1)!.path === "/v1/events" && !between.seen.at(-1)!.isUpgrade;
+  assert.ok(await eventually(isSent));
+  await stream.ready();
+  isRefused = false;
+  between.cut();
+  assert.ok(await eventually(async () => between.seen.at(-1)!.isUpgrade));
+  await stream.ready();
+  await add(parley, "ada");
+  assert.ok(await eventually(async () => stream.ids.length === 1));
+  await stream.close();
+});
+
+test("a client with its own fetch gets events through it", async (t) => {
+  const server = await startApp(t);
+  const { token } = await server.user();
+  let streams = 0;
+  const own: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    if (response.headers.get("content-type") === "text/event-stream") streams++;
+    return response;
+  };
+  for (const [webSocket, expected] of [
+    [undefined, 1],
+    [WebSocket, 0],
+  ] as const) {
+    streams = 0;
+    const stream = listen(new Parley({ url: server.url, token, fetch: own, webSocket }), {});
+    await stream.ready();
+    await stream.close();
+    assert.equal(streams, expected);
+  }
+});
+
+onCarriers("only streams whose next event is erased fail with events_erased", async (t, carrier, config) => {
+  let now = Date.UTC(2026, 0, 1);
+  let isAway = false;
+  const server = await startOn(t, config, { clock: () => now });
+  const between = await proxy(t, server.url, (path) =>
+    isAway && path === "/v1/events" ? { status: 502 } : "pass",
+  );
+  const { token } = await server.user();
+  const direct = new Parley({ url: server.url, token });
+  const parley = new Parley({ url: between.url, token, ...carrier });
+  const early = listen(parley, {});
+  await early.ready();
+  isAway = true;
+  between.cut();
+  await add(direct, "ada");
+  now += 8 * 24 * 3600 * 1000;
+  await add(direct, "grace");
+  const late = listen(parley, { after: await direct.events.cursor() });
+  isAway = false;
+  assert.equal((await failure(early.ended)).code, "events_erased");
+  await late.ready();
+  await add(direct, "edsger");
+  assert.ok(await eventually(async () => late.ids.length === 1));
+  assert.deepEqual(late.ids, [(await direct.events.list({ limit: 1 })).data[0]!.id]);
+  await late.close();
+});
+
+onCarriers("a stream continues with another token after its own is revoked", async (t, carrier, config) => {
+  const server = await startOn(t, config);
+  const { core } = server.app;
+  const user = await server.user();
+  const admin = new Parley({ url: server.url, token: (await server.user({ scopes: ["admin"] })).token });
+  const [first, second] = [
+    await createToken(core, null, user.id, {}),
+    await createToken(core, null, user.id, {}),
+  ];
+  let { token } = first;
+  const stream = listen(new Parley({ url: server.url, token: () => token, ...carrier }), {});
+  await stream.ready();
+  token = second.token;
+  await admin.tokens.delete(first.id);
+  await add(new Parley({ url: server.url, token }), "ada");
+  assert.ok(await eventually(async () => stream.ids.length === 1));
+  await admin.tokens.delete(second.id);
+  assert.equal((await failure(stream.ended)).code, "invalid_token");
+});
+
+onCarriers("a client that acts as another user has the events of that user", async (t, carrier, config) => {
+  const server = await startOn(t, config);
+  const [bot, user] = [
+    await server.user({ scopes: ["act_as", "events:read", "contacts:read"] }),
+    await server.user(),
+  ];
+  const acting = new Parley({ url: server.url, token: bot.token, ...carrier }).as(user.id);
+  const stream = listen(acting, {});
+  await stream.ready();
+  await add(new Parley({ url: server.url, token: user.token }), "ada");
+  assert.ok(await eventually(async () => stream.ids.length === 1));
+  await stream.close();
+});

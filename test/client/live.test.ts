@@ -1,6 +1,6 @@
 // All streams of a client share one connection, and each has all events after its position, once and in order.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { Parley, type StreamEvent } from "../../packages/parley-client/src/index.ts";
 import { createToken } from "../../src/core/people/tokens.ts";
 import { startApp, startOn } from "../support/app.ts";
@@ -12,8 +12,9 @@ import { failure } from "./failure.ts";
 type Options = Parameters<Parley["events"]["stream"]>[0];
 
 /** Collects the ids of a stream's events until it is closed. */
-function listen(parley: Parley, options: Options) {
+function listen(t: TestContext, parley: Parley, options: Options) {
   const stop = new AbortController();
+  t.after(() => stop.abort());
   const ids: string[] = [];
   let isReady = false;
   const ended = (async () => {
@@ -44,7 +45,7 @@ onCarriers("streams join a running connection wherever they begin", async (t, ca
   const begun = await direct.events.cursor();
   const cursors = [begun];
   const streams: { after: string; stream: ReturnType<typeof listen> }[] = [];
-  const start = (after: string) => streams.push({ after, stream: listen(parley, { after }) });
+  const start = (after: string) => streams.push({ after, stream: listen(t, parley, { after }) });
   start(begun);
   for (let i = 0; i < 24; i++) {
     await add(direct, `friend ${i}`);
@@ -63,9 +64,8 @@ onCarriers("streams join a running connection wherever they begin", async (t, ca
     await stream.ready();
     assert.deepEqual(stream.ids, expected);
   }
-  assert.equal(between.underWay(), 1);
-  const last = (await add(direct, "last")).id;
-  assert.ok(last);
+  assert.ok(await eventually(async () => between.underWay() === 1));
+  await add(direct, "last");
   for (const { stream } of streams) {
     assert.ok(await eventually(async () => stream.ids.at(-1) !== all.at(-1)));
     await stream.close();
@@ -80,7 +80,7 @@ test("a reader that is too slow for the connection lists the events that it has 
   const server = await startApp(t);
   const { token } = await server.user();
   const [parley, direct] = [1, 2].map(() => new Parley({ url: server.url, token }));
-  const fast = listen(parley!, {});
+  const fast = listen(t, parley!, {});
   await fast.ready();
   const slow = parley!.events.stream({ after: await direct!.events.cursor() });
   const ids: string[] = [];
@@ -102,7 +102,7 @@ test("server-sent events replace a WebSocket that does not come about, for the l
     const between = await proxy(t, server.url, (_path, _seen, isUpgrade) => (isUpgrade ? refusal : "pass"));
     const { token } = await server.user();
     const parley = new Parley({ url: between.url, token });
-    const stream = listen(parley, {});
+    const stream = listen(t, parley, {});
     await stream.ready();
     between.cut();
     await add(parley, "ada");
@@ -120,7 +120,7 @@ test("a WebSocket that worked is tried again, whatever replaced it meanwhile", a
   );
   const { token } = await server.user();
   const parley = new Parley({ url: between.url, token });
-  const stream = listen(parley, {});
+  const stream = listen(t, parley, {});
   await stream.ready();
   isRefused = true;
   between.cut();
@@ -150,7 +150,7 @@ test("a client with its own fetch gets events through it", async (t) => {
     [WebSocket, 0],
   ] as const) {
     streams = 0;
-    const stream = listen(new Parley({ url: server.url, token, fetch: own, webSocket }), {});
+    const stream = listen(t, new Parley({ url: server.url, token, fetch: own, webSocket }), {});
     await stream.ready();
     await stream.close();
     assert.equal(streams, expected);
@@ -167,14 +167,14 @@ onCarriers("only streams whose next event is erased fail with events_erased", as
   const { token } = await server.user();
   const direct = new Parley({ url: server.url, token });
   const parley = new Parley({ url: between.url, token, ...carrier });
-  const early = listen(parley, {});
+  const early = listen(t, parley, {});
   await early.ready();
   isAway = true;
   between.cut();
   await add(direct, "ada");
   now += 8 * 24 * 3600 * 1000;
   await add(direct, "grace");
-  const late = listen(parley, { after: await direct.events.cursor() });
+  const late = listen(t, parley, { after: await direct.events.cursor() });
   isAway = false;
   assert.equal((await failure(early.ended)).code, "events_erased");
   await late.ready();
@@ -194,7 +194,7 @@ onCarriers("a stream continues with another token after its own is revoked", asy
     await createToken(core, null, user.id, {}),
   ];
   let { token } = first;
-  const stream = listen(new Parley({ url: server.url, token: () => token, ...carrier }), {});
+  const stream = listen(t, new Parley({ url: server.url, token: () => token, ...carrier }), {});
   await stream.ready();
   token = second.token;
   await admin.tokens.delete(first.id);
@@ -211,7 +211,7 @@ onCarriers("a client that acts as another user has the events of that user", asy
     await server.user(),
   ];
   const acting = new Parley({ url: server.url, token: bot.token, ...carrier }).as(user.id);
-  const stream = listen(acting, {});
+  const stream = listen(t, acting, {});
   await stream.ready();
   await add(new Parley({ url: server.url, token: user.token }), "ada");
   assert.ok(await eventually(async () => stream.ids.length === 1));

@@ -16,10 +16,10 @@ async function throughProxy(
   t: Parameters<typeof proxy>[0],
   server: TestApp,
   ...fates: Fate[]
-): Promise<{ parley: Parley; seen: Between["seen"] }> {
+): Promise<{ parley: Parley; url: string; seen: Between["seen"] }> {
   const { url, seen } = await proxy(t, server.url, () => fates.shift() ?? "pass");
   const { token } = await server.user();
-  return { parley: new Parley({ url, token }), seen };
+  return { parley: new Parley({ url, token }), url, seen };
 }
 
 const busy = (seconds?: number): Fate => ({
@@ -119,6 +119,29 @@ test("503 is retried after Retry-After with the same key, a limited number of ti
   await dated.parley.me();
   const waited = dated.seen[1]!.at - dated.seen[0]!.at;
   assert.ok(waited > 500 && waited < 3500, String(waited));
+});
+
+test("messages are retried for longer than other requests, and arrive once and in order", async (t) => {
+  const server = await startApp(t);
+  const refuse = (_path: string, { length }: Between["seen"]): Fate =>
+    length % 8 === 0 ? "lose the answer" : length % 8 < 7 ? busy(0) : "pass";
+  const { url } = await proxy(t, server.url, refuse);
+  const { token } = await server.user();
+  const direct = new Parley({ url: server.url, token });
+  const { conversation_id } = await direct.me();
+  const parley = new Parley({ url, token });
+  for (const text of ["1", "2"]) await parley.messages.create({ conversation_id, text });
+  const sent = await Array.fromAsync(direct.messages.list({ conversation_id }));
+  assert.deepEqual(
+    sent.map(({ text }) => text),
+    ["2", "1"],
+  );
+  const down = await throughProxy(t, server, ...Array(9).fill(busy(0)));
+  const hasty = new Parley({ url: down.url, token, retryForMs: 0 });
+  assert.equal((await failure(hasty.messages.create({ conversation_id, text: "3" }))).status, 503);
+  const counted = new Parley({ url: down.url, token, maxRetries: 1 });
+  assert.equal((await failure(counted.messages.create({ conversation_id, text: "4" }))).status, 503);
+  assert.equal(down.seen.length, 3);
 });
 
 test("the client waits for a first attempt that is still running", async (t) => {

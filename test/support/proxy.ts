@@ -45,6 +45,8 @@ export async function proxy(
     if (typeof fate === "object") await sleep(fate.waitMs);
     const answer = await pass(request, target).catch(() => undefined);
     if (answer === undefined) response.destroy();
+    // It was cut meanwhile.
+    else if (request.socket.destroyed) answer.destroy();
     else if (fate === "lose the answer") {
       await text(answer);
       response.destroy();
@@ -67,6 +69,7 @@ export async function proxy(
     else if (typeof fate === "object" && "status" in fate) socket.end(`HTTP/1.1 ${fate.status} No\r\n\r\n`);
     else {
       if (typeof fate === "object") await sleep(fate.waitMs);
+      if (socket.destroyed) return;
       underWay++;
       socket.on("close", () => underWay--);
       passSocket(request, socket, target);

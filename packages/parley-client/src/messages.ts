@@ -65,16 +65,20 @@ export class Messages {
     return watchMessages({ events: this.#events, list }, conversationId, options);
   }
 
-  /** Sends a message with its files. If it throws, the server keeps nothing of it, unless the connection was lost. */
+  /** Sends a message with its files, and retries for `retryForMs`. If it throws, the server keeps nothing of it, unless the connection was lost. */
   async create(
     fields: NewMessage,
     { files = [], onProgress, ...options }: SendOptions = {},
   ): Promise<Message> {
     if (files.length === 0)
-      return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
+      return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields, isSend: true });
     options.signal?.throwIfAborted();
     const sources = await Promise.all(files.map((file) => toSource(file, {})));
-    return sendFiles(this.#transport, PATH, toTexts(fields), sources, { ...options, onProgress });
+    return sendFiles(this.#transport, PATH, toTexts(fields), sources, {
+      ...options,
+      onProgress,
+      isSend: true,
+    });
   }
 
   retrieve(id: string, { include, ...options }: RetrieveOptions = {}): Promise<Message> {

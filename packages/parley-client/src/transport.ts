@@ -23,8 +23,10 @@ export interface ParleyOptions {
    * `WebSocket`, with another `fetch`, and if the server cannot be reached by WebSocket.
    */
   webSocket?: typeof WebSocket | false | undefined;
-  /** How often to retry after a temporary failure; 4 by default. */
+  /** How often to retry after a temporary failure; 4 by default. Messages are also limited by it if it is given. */
   maxRetries?: number | undefined;
+  /** For how long to retry to send a message, in milliseconds; 60,000 by default. */
+  retryForMs?: number | undefined;
   /** How long nothing may be sent or received, in milliseconds; 60,000 by default, 0 for no limit. */
   timeoutMs?: number | undefined;
   /** Called before each retry with the pause in milliseconds and the error. */
@@ -57,6 +59,8 @@ interface Call extends CreateOptions, ChangeOptions {
   headers?: Record<string, string> | undefined;
   /** Replaces `fetch` for this request. */
   send?: Send | undefined;
+  /** Whether it is retried for `retryForMs`. */
+  isSend?: boolean | undefined;
   /** Whether the request can be repeated; true by default. */
   canRepeat?: (() => boolean) | undefined;
   /** Replaces `timeoutMs`. */
@@ -93,6 +97,7 @@ export interface WatchedResponse {
 }
 
 const MAX_RETRIES = 4;
+const RETRY_FOR_MS = 60_000;
 const TIMEOUT_MS = 60_000;
 
 const heads = new WeakMap<object, Headers>();
@@ -131,7 +136,8 @@ export class Transport {
   readonly #url: string;
   readonly #token: ParleyOptions["token"];
   readonly #actAs: string | undefined;
-  readonly #maxRetries: number;
+  readonly #maxRetries: number | undefined;
+  readonly #retryForMs: number;
   readonly #timeoutMs: number;
   readonly #onWait: ParleyOptions["onWait"];
 
@@ -142,7 +148,8 @@ export class Transport {
     actAs,
     fetch,
     webSocket = fetch ? false : globalThis.WebSocket,
-    maxRetries = MAX_RETRIES,
+    maxRetries,
+    retryForMs = RETRY_FOR_MS,
     timeoutMs = TIMEOUT_MS,
     onWait,
   }: ParleyOptions) {
@@ -155,6 +162,7 @@ export class Transport {
     this.#fetch = fetch;
     this.WebSocket = webSocket || undefined;
     this.#maxRetries = maxRetries;
+    this.#retryForMs = retryForMs;
     this.#timeoutMs = timeoutMs;
     this.#onWait = onWait;
   }
@@ -204,6 +212,7 @@ export class Transport {
   /** Attempts a request until it succeeds or may not be retried. All attempts have the same key, by which the server recognizes them. */
   async #repeat<T>(call: Call, attempt: (headers: Record<string, string>) => Promise<T>): Promise<T> {
     const headers = toHeaders(call);
+    const until = call.isSend ? performance.now() + this.#retryForMs : undefined;
     let mayBeDone = false;
     for (let failures = 1; ; failures++) {
       try {
@@ -215,15 +224,24 @@ export class Transport {
         mayBeDone ||= isLost(error);
         // A retry would be refused because the first attempt changed the version.
         if (mayBeDone && call.method === "PUT" && call.ifMatch !== undefined) throw error;
-        await this.pause(error, failures, call.signal);
+        await this.pause(error, failures, call.signal, until);
       }
     }
   }
 
-  /** Waits before a retry. Throws the error if there were too many; `failures` counts from 1. */
-  async pause(error: ParleyApiError, failures: number, signal: AbortSignal | undefined): Promise<void> {
-    if (failures > this.#maxRetries) throw error;
+  /**
+   * Waits before a retry. Throws the error if there were too many, or if it would be after `until` (of `performance.now`);
+   * `failures` counts from 1.
+   */
+  async pause(
+    error: ParleyApiError,
+    failures: number,
+    signal: AbortSignal | undefined,
+    until?: number,
+  ): Promise<void> {
+    const most = this.#maxRetries ?? (until === undefined ? MAX_RETRIES : Number.POSITIVE_INFINITY);
     const pause = pauseBefore(error, failures);
+    if (failures > most || (until !== undefined && performance.now() + pause > until)) throw error;
     this.#onWait?.(pause, error);
     await sleep(pause, signal);
   }

@@ -78,6 +78,7 @@ interface SendOptions extends CreateOptions, ChangeOptions {
   method?: "POST" | "PUT" | undefined;
   onProgress?: ((progress: UploadProgress) => void) | undefined;
   query?: object | undefined;
+  isSend?: boolean | undefined;
 }
 
 /** Sends a form with these text fields and files, at least one. */

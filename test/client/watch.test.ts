@@ -287,3 +287,24 @@ test("a watch ends with its signal, its loop or its conversation", async (t) => 
   assert.equal((await failure(ended.ended)).code, "conversation_not_found");
   assert.ok(await eventually(async () => between.underWay() === 0));
 });
+
+test("a watch with include has what it adds, in the list and in changes", async (t) => {
+  const { bob, conversation } = await pair(t, await startApp(t));
+  const send = (text: string) =>
+    bob.messages.create({ conversation_id: conversation, text }, { files: [new File(["x"], "x.txt")] });
+  await send("1");
+  const seen: [string, unknown][] = [];
+  for await (const change of bob.messages.watch(conversation, { include: "unscanned" })) {
+    if (change.type !== "message.created") continue;
+    const [file] = change.message.attachments;
+    seen.push([change.message.text!, file!.unscanned]);
+    if (seen.length === 1) await send("2");
+    else break;
+  }
+  const [[, unscanned]] = seen as [[string, unknown]];
+  assert.equal(typeof unscanned, "boolean");
+  assert.deepEqual(seen, [
+    ["1", unscanned],
+    ["2", unscanned],
+  ]);
+});

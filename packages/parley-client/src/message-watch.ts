@@ -5,11 +5,13 @@ import { withReaction } from "./reactions.ts";
 import { isOutage, pauseBefore, sleep } from "./retries.ts";
 import { type StreamState, stateReporter } from "./states.ts";
 import type { CallOptions } from "./transport.ts";
-import type { Message, MessageQuery, Reaction, StreamEvent } from "./types.ts";
+import type { Message, MessageAdditions, MessageQuery, Reaction, StreamEvent } from "./types.ts";
 
 export interface MessageWatchOptions extends CallOptions {
   /** How many existing messages to begin with, 1 to 100; 20 by default. */
   limit?: number | undefined;
+  /** Adds these members to each file, as reads of messages do. */
+  include?: string | undefined;
   /** Called with each change of the connection; `ready` first after the existing messages. */
   onState?: ((state: StreamState) => void) | undefined;
 }
@@ -32,32 +34,49 @@ type ReactionChange = {
 interface Source {
   events: Events;
   list: (query: MessageQuery, options: CallOptions) => List<Message>;
+  retrieve: (id: string, options: CallOptions & MessageAdditions) => Promise<Message>;
 }
 
 /** See `Messages.watch`. */
 export async function* watchMessages(
-  { events, list }: Source,
+  { events, list, retrieve }: Source,
   conversationId: string,
-  { limit = 20, onState, signal }: MessageWatchOptions,
+  { limit = 20, include, onState, signal }: MessageWatchOptions,
 ): AsyncGenerator<MessageChange, void, undefined> {
   const view = new View();
   const report = stateReporter(onState);
   const onStreamState = (state: StreamState) => report(state === "ready");
+  /** Events have files without what `include` adds. */
+  const complete = async (event: StreamEvent): Promise<StreamEvent> => {
+    if (include === undefined || (event.type !== "message.created" && event.type !== "message.updated"))
+      return event;
+    const { payload } = event;
+    if (!("sender" in payload) || payload.attachments.length === 0) return event;
+    try {
+      return { ...event, payload: await retrieve(payload.id, { include, signal }) };
+    } catch (error) {
+      // It is gone by now, and its `message.deleted` follows.
+      if (error instanceof ParleyApiError && error.code === "message_not_found") return event;
+      throw error;
+    }
+  };
   let isBegun = false;
   for (let failures = 1; !signal?.aborted; ) {
     try {
       report(false);
       const after = await events.cursor({ signal });
       if (isBegun)
-        yield* view.compare(await view.listAgain(list({ conversation_id: conversationId }, { signal })));
-      else yield* view.begin(await list({ conversation_id: conversationId, limit }, { signal }));
+        yield* view.compare(
+          await view.listAgain(list({ conversation_id: conversationId, include }, { signal })),
+        );
+      else yield* view.begin(await list({ conversation_id: conversationId, limit, include }, { signal }));
       isBegun = true;
       failures = 1;
       for await (const event of events.stream({ after, signal, onState: onStreamState })) {
         if (event.conversation_id !== conversationId) continue;
         // The caller has left the conversation: its list says so from now on.
         if (event.type === "contact.deleted" || event.type === "group.deleted") break;
-        yield* view.toChanges(event);
+        yield* view.toChanges(await complete(event));
       }
     } catch (error) {
       if (signal?.aborted) return;

@@ -62,7 +62,8 @@ export class Messages {
     options: MessageWatchOptions = {},
   ): AsyncGenerator<MessageChange, void, undefined> {
     const list = (query: MessageQuery, options: CallOptions) => this.list(query, options);
-    return watchMessages({ events: this.#events, list }, conversationId, options);
+    const retrieve = (id: string, options: RetrieveOptions) => this.retrieve(id, options);
+    return watchMessages({ events: this.#events, list, retrieve }, conversationId, options);
   }
 
   /** Sends a message with its files, and retries for `retryForMs`. If it throws, the server keeps nothing of it, unless the connection was lost. */

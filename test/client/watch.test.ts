@@ -239,7 +239,7 @@ onCarriers("a watch whose events have expired reads the list again", async (t, c
   const send = (text: string) => ann.messages.create({ conversation_id: conversation, text });
   const [first, second, third] = [await send("1"), await send("2"), await send("3")];
   const watched = watch(t, watching, conversation);
-  assert.ok(await eventually(async () => watched.shown.size === 3 && between.underWay() > 0));
+  assert.ok(await eventually(async () => watched.shown.size === 3 && watched.states.at(-1) === "ready"));
   isAway = true;
   between.cut();
   await ann.messages.delete(first.id);

@@ -136,6 +136,23 @@ test("a WebSocket that worked is tried again, whatever replaced it meanwhile", a
   await stream.close();
 });
 
+test("aborting closes the connection, also while the caller does not wait for an event", async (t) => {
+  const server = await startApp(t);
+  const between = await proxy(t, server.url, () => "pass");
+  const { token } = await server.user();
+  const parley = new Parley({ url: between.url, token });
+  const after = await parley.events.cursor();
+  for (const name of ["ada", "grace"]) await add(parley, name);
+  const stop = new AbortController();
+  const stream = parley.events.stream({ after, signal: stop.signal });
+  t.after(() => stream.return());
+  assert.equal((await stream.next()).done, false);
+  assert.equal(between.underWay(), 1);
+  stop.abort();
+  assert.ok(await eventually(async () => between.underWay() === 0));
+  assert.equal((await stream.next()).done, true);
+});
+
 test("a client with its own fetch gets events through it", async (t) => {
   const server = await startApp(t);
   const { token } = await server.user();

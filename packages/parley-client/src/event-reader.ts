@@ -69,8 +69,12 @@ export class EventReader {
   /** Yields events until the signal is aborted. Calls `report` with whether everything up to now was read. */
   async *read(report: (isReady: boolean) => void): AsyncGenerator<StreamEvent, void, undefined> {
     const { live } = this.#source;
-    const wake = () => this.#wake();
-    this.#signal?.addEventListener("abort", wake);
+    const abort = () => {
+      // The caller may not call `next` again.
+      live.remove(this);
+      this.#wake();
+    };
+    this.#signal?.addEventListener("abort", abort);
     live.add(this);
     try {
       while (!this.#signal?.aborted) {
@@ -88,7 +92,7 @@ export class EventReader {
         }
       }
     } finally {
-      this.#signal?.removeEventListener("abort", wake);
+      this.#signal?.removeEventListener("abort", abort);
       live.remove(this);
     }
   }

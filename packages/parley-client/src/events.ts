@@ -57,7 +57,7 @@ export class Events {
       signal?.throwIfAborted();
       report(false);
       let last = after ?? undefined;
-      // The connection may be some events late, or those of other types.
+      // Without a cursor a reader has to open the connection: one that is open may be late, or open during `#checkTypes`.
       if (after === null || (after === undefined && (types || this.#live.isOpen)))
         last = await this.cursor({ signal });
       if (types) await this.#checkTypes(types, last, signal);
@@ -70,6 +70,7 @@ export class Events {
       const list = (query: EventQuery, options: CallOptions) => this.list(query, options);
       const reader = new EventReader({ live: this.#live, list }, last, signal);
       for await (const event of reader.read(report)) {
+        if (signal?.aborted) return;
         if (!types || types.includes(event.type)) yield event;
       }
     } catch (error) {

@@ -53,9 +53,10 @@ export class Messages {
   }
 
   /**
-   * Yields the newest messages of a conversation, oldest first, and then every change of its messages as it happens: each once, in order, also after a lost connection. If the server no longer keeps the events in between, the list is read
-   * again and compared, for the newest 1,000 messages at most. Ends when `signal` is aborted or the loop is left. Throws if the
-   * server refuses, for example `conversation_not_found` once the caller has left the conversation.
+   * Yields the newest messages of a conversation, oldest first, and then every change of its messages as it happens: each once, in
+   * order, also after a lost connection. If the server no longer keeps the events in between, the list is read again and compared,
+   * for the newest 1,000 messages at most. Ends when `signal` is aborted or the loop is left. Throws if the server refuses, for
+   * example `conversation_not_found` once the caller has left the conversation.
    */
   watch(
     conversationId: string,

@@ -153,6 +153,25 @@ test("aborting closes the connection, also while the caller does not wait for an
   assert.equal((await stream.next()).done, true);
 });
 
+test("a runtime that cannot read an unfinished answer, such as React Native, waits for its WebSocket", async (t) => {
+  const body = Object.getOwnPropertyDescriptor(Response.prototype, "body")!;
+  const server = await startApp(t);
+  let isAway = true;
+  const between = await proxy(t, server.url, () => (isAway ? { status: 502 } : "pass"));
+  const { token } = await server.user();
+  Reflect.deleteProperty(Response.prototype, "body");
+  try {
+    const stream = listen(t, new Parley({ url: between.url, token }), {});
+    assert.ok(await eventually(async () => between.seen.length > 1));
+    isAway = false;
+    await stream.ready();
+    await stream.close();
+  } finally {
+    Object.defineProperty(Response.prototype, "body", body);
+  }
+  assert.ok(between.seen.every(({ isUpgrade }) => isUpgrade));
+});
+
 test("a client with its own fetch gets events through it", async (t) => {
   const server = await startApp(t);
   const { token } = await server.user();

@@ -129,7 +129,7 @@ export class Live {
     } catch (error) {
       // Browsers do not say why no WebSocket came about: a proxy may not pass it on, or the server is away.
       const isUnknown = error instanceof ParleyApiError && error.status === 0;
-      if (isReady || !isUnknown) throw error;
+      if (isReady || !isUnknown || !canStream()) throw error;
     }
     await this.#followSent({
       ...follow,
@@ -162,6 +162,11 @@ export class Live {
     }
     throw connectionError(new Error("the stream has ended"));
   }
+}
+
+/** Whether `fetch` passes on the parts of an answer as they arrive. That of React Native does not. */
+function canStream(): boolean {
+  return "body" in Response.prototype;
 }
 
 function isErased(error: unknown): boolean {

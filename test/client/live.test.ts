@@ -172,6 +172,27 @@ test("a runtime that cannot read an unfinished answer, such as React Native, wai
   assert.ok(between.seen.every(({ isUpgrade }) => isUpgrade));
 });
 
+test("frames that are no events are ignored", async (t) => {
+  const server = await startApp(t);
+  const { token } = await server.user();
+  let socket: WebSocket | undefined;
+  class Known extends WebSocket {
+    constructor(...options: ConstructorParameters<typeof WebSocket>) {
+      super(...options);
+      socket = this;
+    }
+  }
+  const parley = new Parley({ url: server.url, token, webSocket: Known });
+  const stream = listen(t, parley, {});
+  await stream.ready();
+  for (const data of ["5", "null", "{", '"text"', '{"type":"new"}'])
+    socket!.onmessage!(new MessageEvent("message", { data }));
+  await add(parley, "ada");
+  assert.ok(await eventually(async () => stream.ids.length > 0));
+  assert.equal(stream.ids[0], (await parley.events.list()).data[0]!.id);
+  await stream.close();
+});
+
 test("a client with its own fetch gets events through it", async (t) => {
   const server = await startApp(t);
   const { token } = await server.user();

@@ -1,6 +1,6 @@
 import { connectionError, type ErrorCode, ParleyApiError, parseJson } from "./errors.ts";
 import type { Transport } from "./transport.ts";
-import type { StreamEvent } from "./types.ts";
+import type { Event, StreamEvent } from "./types.ts";
 
 const SUBPROTOCOL = "parley.1";
 /** The server answers the first frame within this time, or something between does not pass frames on. */
@@ -67,7 +67,7 @@ export async function followSocket(
       wait(QUIET_MS, ask);
       onReady(frame.last_event_id);
     } else if (frame?.type === "error") refusal = frame;
-    else if (frame?.type === "typing" || (frame && "sequence" in frame)) onEvent(frame);
+    else if (frame?.type === "typing" || isNumbered(frame)) onEvent(frame);
   };
   socket.onclose = ({ code }) => reject(toError(code, isReady ? undefined : refusal));
   wait(READY_MS, giveUp);
@@ -97,6 +97,11 @@ function withReject(): { promise: Promise<never>; reject: (error: unknown) => vo
     reject = rejectIt;
   });
   return { promise, reject };
+}
+
+/** Reports whether a frame is an event. Later servers may send other frames. */
+function isNumbered(frame: Frame | undefined): frame is Event {
+  return (frame as Partial<Event> | undefined)?.sequence !== undefined;
 }
 
 /** After the first frame was accepted, the next connection shows whether the server still does. */

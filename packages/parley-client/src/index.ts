@@ -7,6 +7,7 @@ export type { SendOptions } from "./messages.ts";
 export { Parley } from "./parley.ts";
 export type { components, operations } from "./schema.ts";
 export type { UploadSource } from "./source.ts";
+export type { WatchOptions } from "./state-watch.ts";
 export type { StreamState } from "./states.ts";
 export {
   type CallOptions,

@@ -44,8 +44,8 @@ export class Parley {
     const transport = new Transport(options);
     this.contacts = new Contacts(transport);
     this.blocks = new Blocks(transport);
-    this.conversations = new Conversations(transport);
     this.events = new Events(transport);
+    this.conversations = new Conversations(transport, this.events);
     this.messages = new Messages(transport, this.events);
     this.groups = new Groups(transport);
     this.attachments = new Attachments(transport);

@@ -1,5 +1,7 @@
 // What each store must do. IndexedDB is in browser.all.test.ts.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -63,6 +65,25 @@ test("the store in SQLite keeps entries in its file, and nothing of them once th
     assert.ok(!bytes.includes("first") && !bytes.includes("content"), name);
   }
   await again.close();
+});
+
+test("a SQLite file is open in one store at a time, and free once its process is killed", async (t) => {
+  const path = join(await folderOf(t), "parley.db");
+  const module = JSON.stringify(import.meta.resolve("../../packages/parley-sync/src/sqlite.ts"));
+  const code = `const { sqliteStore } = await import(${module});
+    globalThis.store = sqliteStore(process.argv[1]);
+    console.log("open");
+    setInterval(() => {}, 1000);`;
+  const holder = spawn(process.execPath, ["--no-warnings", "--input-type=module", "-e", code, path]);
+  t.after(() => holder.kill("SIGKILL"));
+  await once(holder.stdout, "data");
+  assert.throws(() => sqliteStore(path), { errcode: 5 });
+  holder.kill("SIGKILL");
+  await once(holder, "close");
+  const store = sqliteStore(path);
+  assert.throws(() => sqliteStore(path), { errcode: 5 });
+  await checkStore(store);
+  await store.close();
 });
 
 test("a process continues with the SQLite file of the one before", async (t) => {

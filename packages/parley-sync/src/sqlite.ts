@@ -8,11 +8,21 @@ interface Row {
   type: string | null;
 }
 
-/** Keeps entries in an SQLite database at this path, by Node's own module. One process at a time may use it. */
+/**
+ * Keeps entries in an SQLite database at this path, by Node's own module. Throws an error with the `errcode` 5 (SQLITE_BUSY) as long
+ * as another store has the file open, in any process.
+ */
 export function sqliteStore(path: string): Store {
   const database = new DatabaseSync(path);
-  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = EXTRA; PRAGMA secure_delete = ON;
-    CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, json TEXT, bytes BLOB, type TEXT) WITHOUT ROWID`);
+  try {
+    // The lock is taken by the first access, and released by the system when the process ends.
+    database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = EXTRA;
+      PRAGMA secure_delete = ON;
+      CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, json TEXT, bytes BLOB, type TEXT) WITHOUT ROWID`);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
   const get = database.prepare("SELECT * FROM entries WHERE key = ?");
   const scan = database.prepare("SELECT * FROM entries WHERE key >= ? AND key < ?");
   const put = database.prepare("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)");

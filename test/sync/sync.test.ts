@@ -36,6 +36,30 @@ test("a device shows the inbox and messages, and follows changes", async (t) => 
   assert.equal(plain(view.getSnapshot().messages), plain(page.data.toReversed()));
 });
 
+test("a device that was away is live once it has everything that it missed", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await pair(app);
+  await say(app, bob, conversation, "first");
+  const store = memoryStore();
+  const at = { url: app.url, token: ann.token };
+  const first = await openDevice(t, at, { store });
+  assert.ok(await settled(first));
+  await first.sync.close();
+  // More than a snapshot has.
+  const missed = Array.from({ length: 25 }, (_, i) => String(i));
+  for (const text of missed) await say(app, bob, conversation, text);
+  const device = await openDevice(t, at, { store });
+  const view = show(t, device, conversation);
+  const connection = device.sync.connection();
+  await new Promise<void>((resolve) => {
+    t.after(connection.subscribe(() => connection.getSnapshot().state === "live" && resolve()));
+  });
+  assert.deepEqual(
+    view.getSnapshot().messages.map(({ text }) => text),
+    ["first", ...missed],
+  );
+});
+
 test("a snapshot of a view stays the same object until it changes", async (t) => {
   const app = await server();
   const { ann, bob, conversation } = await pair(app);

@@ -37,6 +37,8 @@ export class Live {
   readonly #hooks: Hooks;
   readonly #stop = new AbortController();
   #following = new AbortController();
+  /** The newest event when the last snapshot was taken. */
+  #newest = "";
   /** For each running request, the changes since it began, which its answer may not have, and its conversation. */
   readonly #requests = new Map<Change[], string | null>();
   #isReady = false;
@@ -91,6 +93,7 @@ export class Live {
     const { signal } = this.#stop;
     const snapshot = await this.#client.snapshot(SNAPSHOT, { signal });
     if (snapshot.last_event_id === null) throw new NoEvents();
+    this.#newest = snapshot.last_event_id;
     const known = this.#copy.meta;
     if (known && known.me.id !== snapshot.me.id) await this.#hooks.otherUser();
     const { conversations } = snapshot;
@@ -141,7 +144,7 @@ export class Live {
     this.#following = new AbortController();
     const { signal } = this.#following;
     const { id: after } = this.#copy.cursor!;
-    this.#hooks.state("live");
+    if (after === this.#newest || !this.#getsAll) this.#hooks.state("live");
     this.#hooks.ready();
     for await (const event of this.#client.events.stream({ after, signal })) {
       if (event.type === "typing") this.#hooks.event(event);
@@ -154,9 +157,7 @@ export class Live {
     const { sequence } = event;
     const last = this.#copy.cursor!.sequence;
     if (last !== null && sequence <= last) return;
-    // A token with fewer scopes gets fewer events.
-    const getsAll = EVENT_SCOPES.every((scope) => this.#copy.meta!.me.scopes.includes(scope));
-    if (last !== null && sequence > last + 1 && getsAll) throw new Gap();
+    if (last !== null && sequence > last + 1 && this.#getsAll) throw new Gap();
     if (event.conversation_id) await this.#copy.load(event.conversation_id);
     if (this.#stop.signal.aborted) return;
     const apply: Change = (draft) => applyEvent(draft, this.#copy.meta!, event);
@@ -166,6 +167,13 @@ export class Live {
       draft.set(CURSOR, { id: event.id, sequence });
     });
     this.#hooks.event(event);
+    // Until here, events between the copy and the snapshot were missing.
+    if (event.id === this.#newest) this.#hooks.state("live");
+  }
+
+  /** A token with fewer scopes gets fewer events. */
+  get #getsAll(): boolean {
+    return EVENT_SCOPES.every((scope) => this.#copy.meta!.me.scopes.includes(scope));
   }
 
   #commit(change: (draft: Draft) => void): void {

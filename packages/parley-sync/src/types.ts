@@ -77,8 +77,8 @@ export interface ContactsState {
 }
 
 /**
- * `connecting`: also while the server can't be reached. `live`: changes arrive as they happen. `refused`: the token is no longer
- * valid, or lacks a scope that is needed.
+ * `connecting`: also while the server can't be reached, and until the copy has all earlier changes. `live`: changes arrive as they
+ * happen. `refused`: the token is no longer valid, or lacks a scope that is needed.
  */
 export interface LinkState {
   state: "connecting" | "live" | "refused";

@@ -1,4 +1,3 @@
-import { createInterface, type Interface } from "node:readline";
 import {
   type Message,
   type MessageChange,
@@ -8,12 +7,10 @@ import {
 import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
-import { textWidth } from "../width.ts";
 import { type Access, asPerson, explain, REFUSED } from "./access.ts";
+import { openWindow, type Window } from "./chat-window.ts";
 import { senderName, summary, systemText } from "./messages.ts";
 import { getConversationId } from "./partners.ts";
-
-const PROMPT = "> ";
 
 /** Prints the messages of a conversation as they arrive, and sends each line of standard input. */
 export function chat(io: Io, who: string, options: { limit?: number; json?: boolean }): Promise<number> {
@@ -62,67 +59,6 @@ async function sendLines(io: Io, { parley, access, conversation, window }: Sendi
     }
   }
   return failed;
-}
-
-/** Where a chat reads and prints: a terminal, or two plain streams. */
-interface Window {
-  lines: Interface;
-  show(lines: readonly string[]): void;
-  warn(line: string): void;
-  close(): void;
-}
-
-function openWindow(io: Io, signal: AbortSignal): Window {
-  const input = io.input();
-  const { columns } = io;
-  if (!input.isTTY || columns === undefined) {
-    const lines = createInterface({ input, signal });
-    return {
-      lines,
-      show: (texts) => texts.forEach(io.print),
-      warn: io.warn,
-      close() {
-        lines.close();
-        // An open standard input would keep the process running.
-        input.destroy();
-      },
-    };
-  }
-  const output = io.output();
-  const lines = createInterface({ input, output, terminal: true, prompt: PROMPT, signal });
-  lines.on("SIGINT", () => lines.close());
-  let isOpen = true;
-  lines.on("close", () => {
-    isOpen = false;
-  });
-  const prompt = () => {
-    if (isOpen) lines.prompt(true);
-  };
-  /** Prints above the line that the user is typing. */
-  const above = (print: () => void) => {
-    const { rows } = lines.getCursorPos();
-    output.write(`${rows > 0 ? `\u001b[${rows}A` : ""}\r\u001b[J`);
-    print();
-    // readline moves up by as many rows as the line had, then redraws the prompt.
-    output.write("\n".repeat(rows));
-    prompt();
-  };
-  // A sent line is printed again as a message, so erase what was typed. The cursor is still right below it.
-  lines.on("line", (line) => {
-    const rows = Math.floor(textWidth(PROMPT + line) / (output.columns || columns)) + 1;
-    output.write(`\u001b[${rows}A\r\u001b[J`);
-    prompt();
-  });
-  lines.prompt();
-  return {
-    lines,
-    show: (texts) => above(() => texts.forEach(io.print)),
-    warn: (text) => above(() => io.warn(text)),
-    close() {
-      lines.close();
-      output.write("\r\u001b[J");
-    },
-  };
 }
 
 /** Formats a change. Only the first line of a message begins at the margin, so no text passes for another message. */

@@ -69,7 +69,9 @@ onEachServer(
     const login = await ada.feed(server.token, "login", "--token-stdin");
     assert.match(login.stderr, /^Logged in at .*\nPARLEY_TOKEN is set/);
     const config = join(ada.folder, ".config/parley/login.json");
-    assert.deepEqual(JSON.parse(await readFile(config, "utf8")), { url: server.url, token: server.token });
+    const { user_id, ...saved } = JSON.parse(await readFile(config, "utf8"));
+    assert.deepEqual(saved, { url: server.url, token: server.token });
+    assert.match(user_id, /^usr_\w{26}$/);
     const bob = await person(t, {
       PARLEY_URL: "http://127.0.0.1:9",
       XDG_CONFIG_HOME: join(ada.folder, ".config"),

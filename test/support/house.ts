@@ -21,7 +21,7 @@ export type Rule = (modules: Module[]) => string[];
 // the types of config.
 const MAY_IMPORT: Record<string, string> = {
   main: "cli errors util",
-  cli: "config app data-access engines core db db/queries db/engines/sqlite blobs packages/parley-client errors util",
+  cli: "config app data-access engines core db db/queries db/engines/sqlite blobs packages/parley-client packages/parley-sync errors util",
   config: "errors util",
   app: "config data-access engines http http/protocol jobs core db db/queries db/engines/sqlite blobs previews errors util",
   "data-access": "config engines core db errors util",

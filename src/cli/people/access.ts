@@ -1,4 +1,4 @@
-import { Parley, ParleyApiError } from "../../../packages/parley-client/src/index.ts";
+import { Parley, ParleyApiError, type ParleyOptions } from "../../../packages/parley-client/src/index.ts";
 import { localUrl } from "../../config/settings.ts";
 import { OperatorError } from "../../errors.ts";
 import { parseOrigin } from "../../util/addresses.ts";
@@ -14,6 +14,8 @@ export const REFUSED = 1;
 export interface Access {
   url: string;
   token: string;
+  /** The id of the user who is logged in; undefined without a login, or if it is one of version 0.1.0. */
+  user_id?: string | undefined;
   /** What to do if the server does not accept the token. */
   hint: string;
 }
@@ -34,8 +36,7 @@ export async function withAccess(
   work: (parley: Parley) => Promise<number>,
 ): Promise<number> {
   try {
-    const actAs = io.actAs === undefined ? undefined : `username:${io.actAs}`;
-    return await work(new Parley({ ...access, actAs, onWait: waitReporter(io) }));
+    return await work(toClient(io, access));
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     if (io.stop.aborted) throw new OperatorError("Stopped. The change in progress may have been made.");
@@ -44,6 +45,11 @@ export async function withAccess(
     io.warn(`parley: ${explain(error, access)}`);
     return REFUSED;
   }
+}
+
+export function toClient(io: Io, { url, token }: Access, options: Partial<ParleyOptions> = {}): Parley {
+  const actAs = io.actAs === undefined ? undefined : `username:${io.actAs}`;
+  return new Parley({ url, token, actAs, onWait: waitReporter(io), ...options });
 }
 
 /** Reports once that the server asked the client to wait. */

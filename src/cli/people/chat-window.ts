@@ -6,6 +6,7 @@ const PROMPT = "> ";
 
 /** Where a chat reads and prints: a terminal, or two plain streams. */
 export interface Window {
+  isTerminal: boolean;
   lines: Interface;
   show(lines: readonly string[]): void;
   warn(line: string): void;
@@ -18,6 +19,7 @@ export function openWindow(io: Io, signal: AbortSignal): Window {
   if (!input.isTTY || columns === undefined) {
     const lines = createInterface({ input, signal });
     return {
+      isTerminal: false,
       lines,
       show: (texts) => texts.forEach(io.print),
       warn: io.warn,
@@ -55,6 +57,7 @@ export function openWindow(io: Io, signal: AbortSignal): Window {
   });
   lines.prompt();
   return {
+    isTerminal: true,
     lines,
     show: (texts) => above(() => texts.forEach(io.print)),
     warn: (text) => above(() => io.warn(text)),

@@ -1,86 +1,246 @@
-import {
-  type Message,
-  type MessageChange,
-  type Parley,
-  ParleyApiError,
-} from "../../../packages/parley-client/src/index.ts";
-import { roundedSize } from "../../util/sizes.ts";
+import { setImmediate } from "node:timers/promises";
+import { type ErrorCode, ParleyApiError } from "../../../packages/parley-client/src/index.ts";
+import type { Reason, SendOperation, Sync, View } from "../../../packages/parley-sync/src/index.ts";
+import { OperatorError } from "../../errors.ts";
 import type { Io } from "../io.ts";
-import { harmless, isoTime, jsonLine } from "../text.ts";
-import { type Access, asPerson, explain, REFUSED } from "./access.ts";
+import { counted, harmless, jsonLine } from "../text.ts";
+import { type Access, asPerson, explain, REFUSED, toClient } from "./access.ts";
 import { openWindow, type Window } from "./chat-window.ts";
-import { senderName, summary, systemText } from "./messages.ts";
-import { getConversationId } from "./partners.ts";
+import { openCopy } from "./copies.ts";
+import { findConversationId } from "./partners.ts";
+import { Transcript, toLines, toText } from "./transcript.ts";
+
+/** After so long without an answer, a message is shown as waiting. It is sent again as often as necessary. */
+const TIMEOUT_MS = 10_000;
+
+/** How long a chat whose input has ended waits for a server that can't be reached. On a terminal it ends at once. */
+const PATIENCE_MS = 5_000;
+
+/** More lines than this are not read until some are sent. */
+const MOST_WAITING = 1_000;
+
+interface ChatOptions {
+  limit?: number;
+  json?: boolean;
+}
 
 /** Prints the messages of a conversation as they arrive, and sends each line of standard input. */
-export function chat(io: Io, who: string, options: { limit?: number; json?: boolean }): Promise<number> {
+export function chat(io: Io, who: string, options: ChatOptions): Promise<number> {
   return asPerson(io, async (parley, access) => {
-    const conversation = await getConversationId(io, parley, who);
-    const ended = new AbortController();
-    const signal = AbortSignal.any([io.stop, io.unread, ended.signal]);
-    const window = openWindow(io, signal);
-    const sending = sendLines(io, { parley, access, conversation, window }).finally(() => ended.abort());
-    // Awaited below, unless the watch fails first.
-    sending.catch(() => {});
-    let last: string | undefined;
+    // The copy makes the pauses between attempts.
+    const client = toClient(io, access, { maxRetries: 0, timeoutMs: TIMEOUT_MS });
+    const { sync, isKept } = await openCopy(io, client, access);
     try {
-      const limit = options.limit === undefined ? undefined : Math.min(options.limit, 100);
-      for await (const change of parley.messages.watch(conversation, { limit, signal })) {
-        if (change.type === "message.created") last = change.message.id;
-        window.show(options.json ? [jsonLine(change)] : toLines(change));
-      }
+      const conversation = await findConversationId(io, { parley, client, sync }, who);
+      const failed = await new Chat(io, access, sync, conversation, options).run();
+      return toExitCode(io, sync, isKept, failed);
     } finally {
-      window.close();
+      await sync.close();
     }
-    const failed = await sending;
-    if (last !== undefined) await parley.conversations.markRead(conversation, { message_id: last });
-    return failed > 0 ? REFUSED : 0;
   });
 }
 
-interface Sending {
-  parley: Parley;
-  access: Access;
-  conversation: string;
-  window: Window;
-}
+class Chat {
+  readonly #io: Io;
+  readonly #access: Access;
+  readonly #sync: Sync;
+  readonly #conversation: string;
+  readonly #options: ChatOptions;
+  readonly #transcript: Transcript;
+  /** The keys of the operations that were reported as failed or waiting. */
+  readonly #failed = new Set<string>();
+  readonly #waiting = new Set<string>();
+  #isAway = false;
 
-/** Sends lines one after another until the input ends. Returns how many the server refused. */
-async function sendLines(io: Io, { parley, access, conversation, window }: Sending): Promise<number> {
-  let failed = 0;
-  for await (const line of window.lines) {
-    if (line.trim() === "") continue;
+  constructor(io: Io, access: Access, sync: Sync, conversation: string, options: ChatOptions) {
+    this.#io = io;
+    this.#access = access;
+    this.#sync = sync;
+    this.#conversation = conversation;
+    this.#options = options;
+    this.#transcript = new Transcript(Math.min(options.limit ?? 20, 100));
+  }
+
+  /** Runs until the input ends and is sent. Returns how many messages the server refused. */
+  async run(): Promise<number> {
+    const { stop, unread } = this.#io;
+    const window = openWindow(this.#io, AbortSignal.any([stop, unread]));
+    const ended = new AbortController();
+    const impatient = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const reading = this.#queueLines(window, AbortSignal.any([stop, impatient.signal])).finally(() => {
+      ended.abort();
+      timer = setTimeout(() => impatient.abort(), window.isTerminal ? 0 : PATIENCE_MS);
+    });
+    // Awaited below.
+    reading.catch(() => {});
+    const views = [this.#view, this.#sync.outbox(), this.#sync.connection()];
     try {
-      await parley.messages.create({ conversation_id: conversation, text: line }, { signal: io.stop });
-    } catch (error) {
-      if (!(error instanceof ParleyApiError)) throw error;
-      failed++;
-      window.warn(`parley: Not sent: ${harmless(line)}: ${explain(error, access)}`);
+      let isRead = false;
+      for await (const _ of changesOf(views, [ended.signal, impatient.signal], stop)) {
+        this.#report(window);
+        await this.#show(window);
+        if (!ended.signal.aborted || !this.#isSettled(impatient.signal.aborted)) continue;
+        if (isRead || !this.#markRead()) break;
+        isRead = true;
+      }
+    } finally {
+      impatient.abort();
+      window.close();
+      await reading;
+      clearTimeout(timer);
+    }
+    return this.#failed.size;
+  }
+
+  get #view() {
+    return this.#sync.conversation(this.#conversation);
+  }
+
+  async #queueLines({ lines }: Window, stop: AbortSignal): Promise<void> {
+    const outbox = this.#sync.outbox();
+    for await (const line of lines) {
+      if (line.trim() === "") continue;
+      this.#sync.send(this.#conversation, { text: line });
+      for await (const _ of changesOf([outbox], [], stop))
+        if (outbox.getSnapshot().length < MOST_WAITING) break;
     }
   }
-  return failed;
-}
 
-/** Formats a change. Only the first line of a message begins at the margin, so no text passes for another message. */
-function toLines(change: MessageChange): string[] {
-  if (change.type === "message.deleted") return ["(a message was deleted)"];
-  const { message } = change;
-  if (change.type === "reaction.created" || change.type === "reaction.deleted") {
-    const what = change.type === "reaction.created" ? "reacted to" : "no longer reacted to";
-    return [harmless(`(${change.emoji} ${what}: ${summary(message)})`)];
+  /** Prints what has changed. Throws an error if the server refuses the connection, or the conversation is gone. */
+  async #show(window: Window): Promise<void> {
+    const { state, reason } = this.#sync.connection().getSnapshot();
+    if (state === "refused") throw toError(reason!);
+    if (!this.#view.getSnapshot().isLoaded) return;
+    if (state === "live") await this.#complete();
+    else if (!this.#canBeginEarly(window)) return;
+    if (this.#io.unread.aborted) return;
+    const now = this.#view.getSnapshot();
+    if (this.#transcript.hasGap(now)) window.warn("Messages are missing here: parley messages lists all.");
+    const changes = this.#transcript.next(now);
+    if (changes.length > 0)
+      window.show(this.#options.json ? changes.map(jsonLine) : changes.flatMap(toLines));
   }
-  const event = systemText(message);
-  if (event !== undefined) return [harmless(`${isoTime(message.created_at)} * ${event}`)];
-  const [first = "", ...rest] = toText(message).replaceAll("\t", "    ").split("\n");
-  const edited = change.type === "message.updated" ? " (edited)" : "";
-  const head = `${isoTime(message.created_at)} ${senderName(message)}${edited}: ${first}`.trimEnd();
-  return [head, ...rest.map((line) => `  ${line}`), ...toFileLines(message)].map(harmless);
+
+  /** A pipe begins with the newest messages, if the server can be reached. */
+  #canBeginEarly({ isTerminal }: Window): boolean {
+    const now = this.#view.getSnapshot();
+    if (this.#transcript.isBegun) return false;
+    return (isTerminal && this.#transcript.canBegin(now)) || (this.#isAway && now.messages.length > 0);
+  }
+
+  /** Reads from the server what the copy does not have. */
+  async #complete(): Promise<void> {
+    const view = this.#view;
+    for (;;) {
+      const now = view.getSnapshot();
+      if (now.conversation && (this.#transcript.isBegun || this.#transcript.canBegin(now))) return;
+      await view.loadOlder();
+      if (view.getSnapshot().conversation) continue;
+      const detail = `You have no conversation ${this.#conversation}.`;
+      throw new ParleyApiError({ code: "conversation_not_found", status: 404, detail });
+    }
+  }
+
+  /** Reports refused messages, once, and those that wait because the server can't be reached. */
+  #report({ warn }: Window): void {
+    const reason = whyAway(this.#sync);
+    if (reason && !this.#isAway) warn(`parley: ${harmless(reason.detail)} Trying again.`);
+    this.#isAway = reason !== undefined;
+    for (const operation of this.#sync.outbox().getSnapshot().filter(isSend)) {
+      const { key, state, conversation_id } = operation;
+      if (state === "failed" && !this.#failed.has(key)) {
+        this.#failed.add(key);
+        warn(
+          `parley: Not sent: ${harmless(toText(operation))}: ${explain(toError(operation.reason!), this.#access)}`,
+        );
+        void this.#sync.discard(key);
+      }
+      const isWaiting = state !== "failed" && (this.#isAway || operation.reason !== null);
+      if (!isWaiting || conversation_id !== this.#conversation || this.#waiting.has(key)) continue;
+      this.#waiting.add(key);
+      warn(`Not sent yet: ${harmless(toText(operation))}`);
+    }
+  }
+
+  /** Whether nothing is left to wait for. */
+  #isSettled(isImpatient: boolean): boolean {
+    const isDone = this.#sync
+      .outbox()
+      .getSnapshot()
+      .every(({ state }) => state === "failed");
+    return (isDone && this.#transcript.isBegun) || (isImpatient && this.#isAway);
+  }
+
+  /** Marks the conversation as read. Returns false if it is. */
+  #markRead(): boolean {
+    const { conversation } = this.#view.getSnapshot();
+    const { last } = this.#transcript;
+    if (last === undefined || last <= (conversation?.last_read_id ?? "")) return false;
+    this.#sync.read(this.#conversation, last);
+    return true;
+  }
 }
 
-function toText({ text, data }: Message): string {
-  return text ?? (data === null ? "" : JSON.stringify(data));
+function isSend(operation: { kind: string }): operation is SendOperation {
+  return operation.kind === "send";
 }
 
-function toFileLines({ attachments }: Message): string[] {
-  return attachments.map(({ id, filename, file_size }) => `  [${filename}] ${roundedSize(file_size)} ${id}`);
+/** Returns why the server can't be reached; undefined if it answers. */
+function whyAway(sync: Sync): Reason | undefined {
+  const waiting = sync
+    .outbox()
+    .getSnapshot()
+    .filter(({ state }) => state !== "failed");
+  const reasons = [sync.connection().getSnapshot(), ...waiting].map(({ reason }) => reason);
+  return reasons.find((reason) => reason !== null && reason.code !== "rate_limited") ?? undefined;
+}
+
+function toError({ code, detail }: Reason): ParleyApiError {
+  // The server has refused what has another code.
+  const status = code === "unexpected" ? 0 : 403;
+  return new ParleyApiError({ code: code as ErrorCode, status, detail });
+}
+
+/** Returns the exit code. Throws an error if messages wait. */
+function toExitCode(io: Io, sync: Sync, isKept: boolean, failed: number): number {
+  const waiting = sync
+    .outbox()
+    .getSnapshot()
+    .filter(isSend)
+    .filter(({ state }) => state !== "failed");
+  if (waiting.length === 0) return failed > 0 ? REFUSED : 0;
+  if (isKept && sync.connection().getSnapshot().isStored) {
+    const [verb, them] = waiting.length === 1 ? ["waits", "it"] : ["wait", "them"];
+    throw new OperatorError(
+      `${counted(waiting.length, "message")} ${verb} for the server. The next parley chat sends ${them}.`,
+    );
+  }
+  const detail = whyAway(sync)?.detail ?? "The chat has ended.";
+  for (const operation of waiting) io.warn(harmless(`parley: Not sent: ${toText(operation)}: ${detail}`));
+  return REFUSED;
+}
+
+/** Yields at once, and then after changes of the views or an abort of a signal, until `stop` is aborted. */
+async function* changesOf(
+  views: readonly View<unknown>[],
+  signals: readonly AbortSignal[],
+  stop: AbortSignal,
+): AsyncGenerator<void, void, undefined> {
+  let wake = () => {};
+  const ends = views.map(({ subscribe }) => subscribe(() => wake()));
+  for (const signal of [...signals, stop]) signal.addEventListener("abort", () => wake());
+  try {
+    while (!stop.aborted) {
+      const changed = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      yield;
+      await changed;
+      // Changes of one turn come together. By then the store has the messages that are shown as waiting.
+      await setImmediate();
+    }
+  } finally {
+    for (const end of ends) end();
+  }
 }

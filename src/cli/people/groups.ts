@@ -233,6 +233,6 @@ async function getMember(io: Io, parley: Parley, { id, name }: Group, who: strin
 }
 
 /** Compares names as the server compares usernames. */
-function isCalled(name: string | null, typed: string): boolean {
+export function isCalled(name: string | null, typed: string): boolean {
   return name !== null && usernameKey(name) === usernameKey(typed);
 }

@@ -7,10 +7,12 @@ import { syncFolder } from "../../util/durable.ts";
 import type { Io } from "../io.ts";
 import { asOperatorError } from "../system-errors.ts";
 
-/** The server and the token of a login. */
+/** The server, the token and the user of a login. */
 interface Login {
   url: string;
   token: string;
+  /** Undefined if the login was saved by version 0.1.0. */
+  user_id: string | undefined;
 }
 
 /** Returns the folder of the command line's own files. */
@@ -43,8 +45,9 @@ export async function readLogin(io: Io): Promise<Login | undefined> {
 
 function parse(text: string): Login | undefined {
   try {
-    const { url, token } = JSON.parse(text);
-    return typeof url === "string" && typeof token === "string" ? { url, token } : undefined;
+    const { url, token, user_id } = JSON.parse(text);
+    if (typeof url !== "string" || typeof token !== "string") return undefined;
+    return { url, token, user_id: typeof user_id === "string" ? user_id : undefined };
   } catch {
     return undefined;
   }

@@ -7,6 +7,7 @@ import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
 import { asPerson, defaultUrl, parseToken, parseUrl, withAccess } from "./access.ts";
+import { eraseCopies } from "./copies.ts";
 import { printFields } from "./listing.ts";
 import { forgetLogin, keepLogin } from "./login-file.ts";
 
@@ -24,7 +25,7 @@ export async function login(
   const hint = "Nothing was changed. Create a new one on the server's machine: parley token create NAME";
   return withAccess(io, { url, token, hint }, async (parley) => {
     const me = await parley.me({ signal: io.stop });
-    await keepLogin(io, { url, token });
+    await keepLogin(io, { url, token, user_id: me.id });
     if (options.json) io.print(jsonLine({ url, user: me }));
     else io.warn(`Logged in at ${url} as ${harmless(me.username)}.`);
     if (io.env.PARLEY_TOKEN) io.warn("PARLEY_TOKEN is set and overrides this login until you unset it.");
@@ -92,6 +93,7 @@ function askToken(io: Io): Promise<string> {
 
 export async function logout(io: Io, options: { json?: boolean }): Promise<void> {
   const wasIn = await forgetLogin(io);
+  await eraseCopies(io);
   if (options.json) return io.print(jsonLine({ logged_out: wasIn }));
   io.warn(
     wasIn

@@ -4,7 +4,7 @@ FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 # Without scripts: ours brings Node where it is too old, and the packages need none. The workspaces are not here, so npm
-# skips them and their dependencies: the server imports the source of the client, which has none.
+# skips them and their dependencies: the command imports the sources of two, without the store for browsers that has one.
 RUN npm ci --omit=dev --ignore-scripts
 
 FROM node:24-slim
@@ -12,6 +12,7 @@ WORKDIR /app
 COPY package.json LICENSE ./
 COPY bin bin
 COPY packages/parley-client/src packages/parley-client/src
+COPY packages/parley-sync/src packages/parley-sync/src
 COPY runtime/node runtime/
 COPY src src
 COPY console/dist console/dist

@@ -1,13 +1,14 @@
 import { ended } from "../support/command.ts";
 import type { Person } from "./person.ts";
 
-/** Collects what a running chat prints. */
+/** Collects what a running chat prints, on both outputs. */
 export function follow(who: Person, ...args: string[]) {
   const child = who.start("chat", ...args);
   let printed = "";
-  child.stdout!.on("data", (chunk) => {
-    printed += chunk;
-  });
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.on("data", (chunk) => {
+      printed += chunk;
+    });
   const end = ended(child);
   return {
     child,

@@ -52,19 +52,26 @@ export function onEachServer(name: string, run: (t: TestContext, server: Served)
 }
 
 /** Creates a user who is logged in. */
-export async function newcomer(t: TestContext, { url, token: admin }: Served, name: string): Promise<Person> {
+export async function newcomer(t: TestContext, server: Served, name: string): Promise<Person> {
+  const somebody = await person(t);
+  const { code, stderr } = await somebody.feed(
+    await tokenFor(server, name),
+    ...["login", server.url, "--token-stdin"],
+  );
+  if (code !== 0) throw new Error(stderr);
+  return somebody;
+}
+
+/** Creates a user and returns a token. */
+export async function tokenFor({ url, token: admin }: Served, username: string): Promise<string> {
   const make = async (path: string, fields: Record<string, string>) => {
     const headers = { authorization: `Bearer ${admin}` };
     const answer = await fetch(url + path, { method: "POST", headers, body: new URLSearchParams(fields) });
     if (!answer.ok) throw new Error(await answer.text());
     return (await answer.json()) as { id: string; token: string };
   };
-  const { id } = await make("/v1/users", { username: name });
-  const { token } = await make("/v1/tokens", { user_id: id });
-  const somebody = await person(t);
-  const { code, stderr } = await somebody.feed(token, "login", url, "--token-stdin");
-  if (code !== 0) throw new Error(stderr);
-  return somebody;
+  const { id } = await make("/v1/users", { username });
+  return (await make("/v1/tokens", { user_id: id })).token;
 }
 
 /** Parses the output of a command as JSON lines. */

@@ -2,6 +2,7 @@ import { access } from "./access.ts";
 import { acting } from "./acting.ts";
 import { archives } from "./archives.ts";
 import { avatars } from "./avatars.ts";
+import { chat } from "./chat.ts";
 import { clientIds } from "./client-ids.ts";
 import { conversations } from "./conversations.ts";
 import { erasing } from "./erasing.ts";
@@ -33,6 +34,7 @@ export const mutants: readonly Mutant[] = [
   ...acting,
   ...archives,
   ...avatars,
+  ...chat,
   ...clientIds,
   ...conversations,
   ...erasing,

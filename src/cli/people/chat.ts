@@ -1,10 +1,10 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { type ErrorCode, ParleyApiError } from "../../../packages/parley-client/src/index.ts";
 import type { Reason, SendOperation, Sync, View } from "../../../packages/parley-sync/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import type { Io } from "../io.ts";
 import { counted, harmless, jsonLine } from "../text.ts";
-import { type Access, asPerson, explain, REFUSED, toClient } from "./access.ts";
+import { type Access, asPerson, explain, isRefusal, REFUSED, toClient } from "./access.ts";
 import { openWindow, type Window } from "./chat-window.ts";
 import { openCopy } from "./copies.ts";
 import { findConversationId } from "./partners.ts";
@@ -12,6 +12,9 @@ import { Transcript, toLines, toText } from "./transcript.ts";
 
 /** After so long without an answer, a message is shown as waiting. It is sent again as often as necessary. */
 const TIMEOUT_MS = 10_000;
+
+/** The pause before older messages are requested again. */
+const PAUSE_MS = 1_000;
 
 /** How long a chat whose input has ended waits for a server that can't be reached. On a terminal it ends at once. */
 const PATIENCE_MS = 5_000;
@@ -67,10 +70,13 @@ class Chat {
     const window = openWindow(this.#io, AbortSignal.any([stop, unread]));
     const ended = new AbortController();
     const impatient = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
     const reading = this.#queueLines(window, AbortSignal.any([stop, impatient.signal])).finally(() => {
       ended.abort();
-      timer = setTimeout(() => impatient.abort(), window.isTerminal ? 0 : PATIENCE_MS);
+      const ms = window.isTerminal ? 0 : PATIENCE_MS;
+      setTimeout(ms, undefined, { signal: impatient.signal }).then(
+        () => impatient.abort(),
+        () => {},
+      );
     });
     // Awaited below.
     reading.catch(() => {});
@@ -88,7 +94,6 @@ class Chat {
       impatient.abort();
       window.close();
       await reading;
-      clearTimeout(timer);
     }
     return this.#failed.size;
   }
@@ -111,10 +116,8 @@ class Chat {
   async #show(window: Window): Promise<void> {
     const { state, reason } = this.#sync.connection().getSnapshot();
     if (state === "refused") throw toError(reason!);
-    if (!this.#view.getSnapshot().isLoaded) return;
-    if (state === "live") await this.#complete();
-    else if (!this.#canBeginEarly(window)) return;
-    if (this.#io.unread.aborted) return;
+    if (this.#io.unread.aborted || !this.#view.getSnapshot().isLoaded) return;
+    if (!(state === "live" ? await this.#complete() : this.#canBeginEarly(window))) return;
     const now = this.#view.getSnapshot();
     if (this.#transcript.hasGap(now)) window.warn("Messages are missing here: parley messages lists all.");
     const changes = this.#transcript.next(now);
@@ -129,13 +132,21 @@ class Chat {
     return (isTerminal && this.#transcript.canBegin(now)) || (this.#isAway && now.messages.length > 0);
   }
 
-  /** Reads from the server what the copy does not have. */
-  async #complete(): Promise<void> {
+  /** Reads from the server what the copy does not have. Returns false if the server can't be reached. */
+  async #complete(): Promise<boolean> {
     const view = this.#view;
     for (;;) {
       const now = view.getSnapshot();
-      if (now.conversation && (this.#transcript.isBegun || this.#transcript.canBegin(now))) return;
-      await view.loadOlder();
+      if (now.conversation && (this.#transcript.isBegun || this.#transcript.canBegin(now))) return true;
+      try {
+        await view.loadOlder();
+      } catch (error) {
+        const isFinal = !(error instanceof ParleyApiError) || (isRefusal(error) && error.status !== 429);
+        if (isFinal) throw error;
+        await setTimeout(PAUSE_MS, undefined, { signal: this.#io.stop }).catch(() => {});
+        this.#sync.wake();
+        return false;
+      }
       if (view.getSnapshot().conversation) continue;
       const detail = `You have no conversation ${this.#conversation}.`;
       throw new ParleyApiError({ code: "conversation_not_found", status: 404, detail });
@@ -165,11 +176,12 @@ class Chat {
 
   /** Whether nothing is left to wait for. */
   #isSettled(isImpatient: boolean): boolean {
+    const isShown = this.#transcript.isBegun || this.#io.unread.aborted;
     const isDone = this.#sync
       .outbox()
       .getSnapshot()
       .every(({ state }) => state === "failed");
-    return (isDone && this.#transcript.isBegun) || (isImpatient && this.#isAway);
+    return (isDone && isShown) || (isImpatient && this.#isAway);
   }
 
   /** Marks the conversation as read. Returns false if it is. */
@@ -228,8 +240,10 @@ async function* changesOf(
   stop: AbortSignal,
 ): AsyncGenerator<void, void, undefined> {
   let wake = () => {};
+  const over = new AbortController();
   const ends = views.map(({ subscribe }) => subscribe(() => wake()));
-  for (const signal of [...signals, stop]) signal.addEventListener("abort", () => wake());
+  for (const each of [...signals, stop])
+    each.addEventListener("abort", () => wake(), { signal: over.signal });
   try {
     while (!stop.aborted) {
       const changed = new Promise<void>((resolve) => {
@@ -241,6 +255,7 @@ async function* changesOf(
       await setImmediate();
     }
   } finally {
+    over.abort();
     for (const end of ends) end();
   }
 }

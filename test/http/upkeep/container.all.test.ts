@@ -98,7 +98,7 @@ test("the health check succeeds with a running server only", async (t) => {
   assert.equal(await isHealthy(port), false);
 });
 
-test("the files of the image are enough to serve, and nothing is written to them", async (t) => {
+test("the files of the image are enough to serve and to chat, and nothing is written to them", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "parley-image-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const app = join(folder, "app");
@@ -128,11 +128,31 @@ test("the files of the image are enough to serve, and nothing is written to them
   });
   const closed = once(server, "close");
   t.after(() => server.kill("SIGKILL"));
-  await Promise.race([once(server.stdout, "data"), closed]);
+  let printed = "";
+  for await (const chunk of server.stdout.iterator({ destroyOnReturn: false })) {
+    printed += chunk;
+    if (/^or sign in/m.test(printed)) break;
+  }
+  assert.match(
+    await chat(join(app, "bin/parley"), { ...env, HOME: folder }, printed),
+    /admin: hello\n$/,
+    output,
+  );
   server.kill("SIGTERM");
   assert.deepEqual(await closed, [0, null], output);
   assert.deepEqual(await written(), before);
 });
+
+/** Sends a message as the first user by this command, after a login. Returns what the chat printed. */
+async function chat(parley: string, image: NodeJS.ProcessEnv, printed: string): Promise<string> {
+  const token = /export PARLEY_TOKEN=(\S+)/.exec(printed)![1]!;
+  const url = /Parley listens on (http:\S+)/.exec(printed)![1]!;
+  const env = { ...image, PARLEY_URL: url };
+  const headers = { authorization: `Bearer ${token}` };
+  const me = (await (await fetch(`${url}/v1/me`, { headers })).json()) as { conversation_id: string };
+  const line = `"$0" login --token-stdin <<< ${token} && "$0" chat ${me.conversation_id} <<< hello`;
+  return (await sh("bash", ["-c", line, parley], { env })).stdout;
+}
 
 async function defaultCommand(): Promise<string[]> {
   return JSON.parse((await valuesOf("CMD"))[0]!) as string[];

@@ -11,7 +11,7 @@ export const FAILED = 2;
 
 const EXIT_CODES = `
 Exit codes: 0 success; 1 check, backup or move found missing, damaged, stray or infected files, the server refused
-the request or a line of a chat, or some of several files were not uploaded; ${FAILED} the command failed; 130 interrupted by Ctrl-C.`;
+the request or a line of a chat, or some of several files were not uploaded; ${FAILED} the command failed, or messages of a chat wait for the server; 130 interrupted by Ctrl-C.`;
 
 /** Runs a command line and returns its exit code. Commands are loaded only when they run. Throws the errors of the command. */
 export async function run(args: readonly string[], io: Io): Promise<number> {

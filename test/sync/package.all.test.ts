@@ -1,7 +1,7 @@
 // Tests the published package: packed, installed into a new project with the client, and used as its README says.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startApp } from "../support/app.ts";
@@ -20,6 +20,7 @@ import {
 } from "../support/packed.ts";
 
 const DATABASE = "parley.db";
+const GUIDE = join(ROOT, "docs/guides/offline.md");
 
 let project: Project;
 
@@ -67,8 +68,21 @@ for (const [store, withStore] of Object.entries(STORES))
     assert.equal(existsSync(join(project.folder, DATABASE)), store === "sqliteStore");
   });
 
+test("every line of docs/guides/offline.md runs as written and prints what it says", async (t) => {
+  const command = await commandLine(t);
+  const token = tokenOf(await command.serve());
+  await writeFile(join(project.folder, "offline.ts"), (await codeBlocks(GUIDE, "ts")).join("\n"));
+  await rm(join(project.folder, DATABASE), { force: true });
+  const { stdout } = await run(process.execPath, ["--no-warnings", "offline.ts"], {
+    cwd: project.folder,
+    env: { ...process.env, PARLEY_URL: command.url, PARLEY_TOKEN: token },
+  });
+  assert.equal(stdout, (await codeBlocks(GUIDE, "text")).join(""));
+});
+
 test("the types compile in Node and in browsers, and refuse what the package does not know", async () => {
   await writeFile(join(project.folder, "readme.ts"), await code());
+  await writeFile(join(project.folder, "offline.ts"), (await codeBlocks(GUIDE, "ts")).join("\n"));
   await writeFile(
     join(project.folder, "browser.ts"),
     `import { Parley } from "parley-client";
@@ -83,7 +97,7 @@ test("the types compile in Node and in browsers, and refuse what the package doe
     sync.send("cnv_1", { txt: "Hello" });
     sync.conversation(1);`,
   );
-  assert.equal(await compile(project, IN_NODE, "readme.ts"), "");
+  assert.equal(await compile(project, IN_NODE, "readme.ts", "offline.ts"), "");
   assert.equal(await compile(project, IN_BROWSERS, "browser.ts"), "");
   const said = await compile(project, IN_BROWSERS, "wrong.ts");
   assert.deepEqual(said.match(/^wrong\.ts\(\d+/gm), ["wrong.ts(2", "wrong.ts(3"]);

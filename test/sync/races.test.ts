@@ -87,6 +87,7 @@ test("a window around an old message is read again after events were missed", as
   let isErased = true;
   client.events.stream = async function* (options) {
     if (!isErased) yield* stream.call(client.events, options);
+    options?.onState?.("ready");
     await missed.promise;
     isErased = false;
     throw Object.assign(new Error("erased"), { code: "events_erased", status: 410, detail: "" });

@@ -22,6 +22,7 @@ export interface AroundState {
 
 interface Parts {
   client: Parley;
+  include: string | undefined;
   conversationId: string;
   /** Returns a message as it is shown; undefined if it will be deleted. */
   toShown: (message: Message) => SyncMessage | undefined;
@@ -117,8 +118,11 @@ class Around {
     const since: StreamEvent[] = [];
     this.#requests.add(since);
     try {
-      const whole = { conversation_id: this.#parts.conversationId, limit: PAGE, ...query };
-      const { data, has_more } = await this.#parts.client.messages.list(whole);
+      const { client, conversationId: conversation_id, include } = this.#parts;
+      const { data, has_more } = await client.messages.list({
+        ...{ conversation_id, include, limit: PAGE },
+        ...query,
+      });
       // Otherwise all was read again meanwhile.
       if (!this.#requests.has(since)) return;
       place(data.toReversed(), has_more);

@@ -24,7 +24,8 @@ export function isNotFound(error: unknown): boolean {
 /** Whether the same request may succeed later: nothing of Parley has refused it. */
 export function isPassing(error: unknown): boolean {
   const { status = -1, code } = toApiError(error) ?? {};
-  if (code === "source_changed") return false;
+  // The storage is full, or the limit of the day is reached: only the user can change that soon.
+  if (code === "source_changed" || code === "daily_limit_reached" || status === 507) return false;
   return (
     status === 0 ||
     status === 429 ||
@@ -44,3 +45,28 @@ export function toReason(error: unknown): Reason {
 }
 
 export const retryAfterOf = (error: unknown) => toApiError(error)?.retryAfter;
+
+/** Resolves with undefined if the token lacks the scope. */
+export async function ifAllowed<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (!isCode(error, "insufficient_scope")) throw error;
+    return undefined;
+  }
+}
+
+export class Lost extends Error {
+  readonly code = "connection_failed";
+  readonly status = 0;
+  readonly detail = "The connection was lost. The client connects again.";
+}
+
+export class NoEvents extends Error {
+  readonly code = "insufficient_scope";
+  readonly status = 403;
+  readonly detail = "The token lacks the scope events:read. Use one that has it.";
+}
+
+/** An event is missing. */
+export class Gap extends Error {}

@@ -36,7 +36,9 @@ export class Fold {
     const { meta, talks } = this.#copy;
     const floor = meta?.inboxFloor ?? NOTHING;
     const operations = inOrder(this.#copy);
-    const listed = [...talks.values()].filter(({ row }) => row.position !== null && row.position >= floor);
+    const listed = [...talks.values()].filter(
+      ({ row }) => row.position !== null && (row.position >= floor || row.is_pinned),
+    );
     const waiting = new Set(operations.filter(isComing).map(({ conversation_id }) => conversation_id));
     const others = [...talks.values()].filter((talk) => waiting.has(talk.row.id) && !listed.includes(talk));
     const items = [...listed, ...others].map(({ row }) => ({

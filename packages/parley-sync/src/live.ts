@@ -1,9 +1,9 @@
 // The connection to the server: keeps the copy up to date.
-import type { Conversation, Member, Parley, StreamEvent } from "parley-client";
+import type { Conversation, Member, Parley, Snapshot, StreamEvent, StreamState } from "parley-client";
 import type { Copy } from "./copy.ts";
 import { Draft } from "./draft.ts";
 import { CURSOR, contactKey, META, type Meta, NOTHING, staleKey } from "./entries.ts";
-import { isCode, isNotFound, isPassing, isSignedOut } from "./failures.ts";
+import { Gap, ifAllowed, isCode, isNotFound, isPassing, isSignedOut, Lost, NoEvents } from "./failures.ts";
 import { settle } from "./operations.ts";
 import type { Pauses } from "./pauses.ts";
 import { applyEvent, putNewest, putOlder, putRow, putSnapshot, SNAPSHOT } from "./reduce.ts";
@@ -30,24 +30,33 @@ interface Hooks {
   otherUser: () => Promise<void>;
 }
 
+interface Parts {
+  client: Parley;
+  copy: Copy;
+  pauses: Pauses;
+  include: string | undefined;
+}
+
 export class Live {
   readonly #client: Parley;
   readonly #copy: Copy;
   readonly #pauses: Pauses;
   readonly #hooks: Hooks;
+  readonly #include: string | undefined;
   readonly #stop = new AbortController();
   #following = new AbortController();
-  /** The newest event when the last snapshot was taken. */
-  #newest = "";
+  /** The newest event when the last snapshot was taken; null once the copy has it. */
+  #newest: string | null = null;
   /** For each running request, the changes since it began, which its answer may not have, and its conversation. */
   readonly #requests = new Map<Change[], string | null>();
   #isReady = false;
   #isRepairing = false;
 
-  constructor(client: Parley, copy: Copy, pauses: Pauses, hooks: Hooks) {
+  constructor({ client, copy, pauses, include }: Parts, hooks: Hooks) {
     this.#client = client;
     this.#copy = copy;
     this.#pauses = pauses;
+    this.#include = include;
     this.#hooks = hooks;
   }
 
@@ -83,6 +92,8 @@ export class Live {
         }
         const isRefused = isSignedOut(error) || !isPassing(error);
         this.#hooks.state(isRefused ? "refused" : "connecting", error);
+        // What was read stays as it is.
+        if (error instanceof NoEvents) return;
         await this.#pauses.wait(error, failures++);
       }
     }
@@ -91,8 +102,7 @@ export class Live {
   /** Reads what is newest. Events after the cursor bring the rest. */
   async #begin(): Promise<void> {
     const { signal } = this.#stop;
-    const snapshot = await this.#client.snapshot(SNAPSHOT, { signal });
-    if (snapshot.last_event_id === null) throw new NoEvents();
+    const snapshot = await this.#readSnapshot(signal);
     this.#newest = snapshot.last_event_id;
     const known = this.#copy.meta;
     if (known && known.me.id !== snapshot.me.id) await this.#hooks.otherUser();
@@ -103,12 +113,32 @@ export class Live {
     if (signal.aborted) return;
     this.#commit((draft) => putSnapshot(draft, snapshot, this.#copy, isWhole));
     if (isWhole) this.#outdate();
-    await this.#readContacts().catch((error) => {
-      // A token without `contacts:read` shows no contacts.
-      if (!isCode(error, "insufficient_scope")) throw error;
-    });
+    if (this.#copy.meta?.inboxFloor) await this.#readPinned();
+    await ifAllowed(this.#readContacts());
     this.#isReady = true;
     this.#repair();
+  }
+
+  /** Without `messages:read` there are no conversations. */
+  async #readSnapshot(signal: AbortSignal): Promise<Snapshot> {
+    const query = { ...SNAPSHOT, include: this.#include };
+    const snapshot = await ifAllowed(this.#client.snapshot(query, { signal }));
+    if (snapshot) return snapshot;
+    const last_event_id = (await ifAllowed(this.#client.events.cursor({ signal }))) ?? null;
+    const me = await this.#client.me({ signal });
+    return { me, conversations: [], has_more: false, last_event_id };
+  }
+
+  /** Pinned conversations are shown first, also if their last activity was long ago. */
+  async #readPinned(): Promise<void> {
+    const list = this.#client.conversations.list({ pinned: true }, { signal: this.#stop.signal });
+    await this.#reading(
+      null,
+      () => readAll(list),
+      (draft, rows) => {
+        for (const row of rows) putRow(draft, this.#copy.meta!, row);
+      },
+    );
   }
 
   /** Events no longer complete the answers of running requests: lists are dropped, conversations are read again. */
@@ -141,12 +171,17 @@ export class Live {
 
   async #follow(): Promise<void> {
     this.#stop.signal.throwIfAborted();
+    this.#hooks.ready();
+    if (!this.#copy.cursor) throw new NoEvents();
     this.#following = new AbortController();
     const { signal } = this.#following;
-    const { id: after } = this.#copy.cursor!;
-    if (after === this.#newest || !this.#getsAll) this.#hooks.state("live");
-    this.#hooks.ready();
-    for await (const event of this.#client.events.stream({ after, signal })) {
+    const { id: after } = this.#copy.cursor;
+    if (after === this.#newest || !this.#getsAll) this.#newest = null;
+    const onState = (state: StreamState) => {
+      if (state === "reconnecting") this.#hooks.state("connecting", new Lost());
+      else if (state === "ready" && this.#newest === null) this.#hooks.state("live");
+    };
+    for await (const event of this.#client.events.stream({ after, signal, onState })) {
       if (event.type === "typing") this.#hooks.event(event);
       else await this.#apply(event);
       if (signal.aborted) return;
@@ -168,7 +203,9 @@ export class Live {
     });
     this.#hooks.event(event);
     // Until here, events between the copy and the snapshot were missing.
-    if (event.id === this.#newest) this.#hooks.state("live");
+    if (event.id !== this.#newest) return;
+    this.#newest = null;
+    this.#hooks.state("live");
   }
 
   /** A token with fewer scopes gets fewer events. */
@@ -240,7 +277,8 @@ export class Live {
         failures = 1;
       } catch (error) {
         if (this.#stop.signal.aborted) return;
-        await this.#pauses.wait(error, failures++);
+        if (isCode(error, "insufficient_scope")) this.#commit((draft) => draft.set(staleKey(id), null));
+        else await this.#pauses.wait(error, failures++);
       }
     }
     this.#isRepairing = false;
@@ -277,9 +315,14 @@ export class Live {
     return {
       row,
       contact:
-        row.contact_id === null ? undefined : await this.#client.contacts.retrieve(row.contact_id, options),
+        row.contact_id === null
+          ? undefined
+          : await ifAllowed(this.#client.contacts.retrieve(row.contact_id, options)),
       page: isWhole
-        ? await this.#client.messages.list({ conversation_id: id, limit: PAGE }, options)
+        ? await this.#client.messages.list(
+            { conversation_id: id, limit: PAGE, include: this.#include },
+            options,
+          )
         : undefined,
       members: isWhole ? await this.#members(row) : undefined,
     };
@@ -287,11 +330,7 @@ export class Live {
 
   async #members({ group_id }: Conversation): Promise<Member[] | undefined> {
     if (group_id === null) return;
-    // Node 20 has no Array.fromAsync.
-    const members: Member[] = [];
-    const list = this.#client.groups.listMembers(group_id, {}, { signal: this.#stop.signal });
-    for await (const member of list) members.push(member);
-    return members;
+    return ifAllowed(readAll(this.#client.groups.listMembers(group_id, {}, { signal: this.#stop.signal })));
   }
 
   /** Loads the page before the messages that are kept, or the conversation as a whole if it is unknown. */
@@ -305,7 +344,7 @@ export class Live {
       id,
       () =>
         this.#client.messages.list(
-          { conversation_id: id, limit: PAGE, starting_after: floor },
+          { conversation_id: id, limit: PAGE, starting_after: floor, include: this.#include },
           { signal: this.#stop.signal },
         ),
       (draft, page) => {
@@ -351,11 +390,9 @@ export class Live {
   }
 }
 
-/** An event is missing. */
-class Gap extends Error {}
-
-class NoEvents extends Error {
-  readonly code = "insufficient_scope";
-  readonly status = 403;
-  readonly detail = "The token lacks the scope events:read. Use one that has it.";
+/** Node 20 has no Array.fromAsync. */
+async function readAll<T>(list: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of list) items.push(item);
+  return items;
 }

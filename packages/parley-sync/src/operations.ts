@@ -3,6 +3,7 @@ import type { Message } from "parley-client";
 import type { Copy } from "./copy.ts";
 import type { Draft } from "./draft.ts";
 import { fileKey } from "./entries.ts";
+import { type Platform, randomId } from "./platform.ts";
 import type { Batch, Value } from "./store.ts";
 import type { Operation, Outgoing, PendingFile, SendOperation } from "./types.ts";
 
@@ -21,6 +22,17 @@ export function splitFiles(all: readonly PendingFile[]): { first: IndexedFile[];
   const files = all.map((file, at) => ({ ...file, at }));
   const first = files.filter(({ file_size }) => file_size <= LARGE_BYTES).slice(0, MAX_FILES);
   return { first, later: files.filter((file) => !first.includes(file)) };
+}
+
+/** Keys of one device grow, also if its clock is set back. */
+export class Keys {
+  #last = 0;
+
+  next({ operations }: Copy, platform: Platform): string {
+    const known = [...operations.keys()].map((key) => Number(key.match(/\d+/)?.[0] ?? 0));
+    this.#last = Math.max(platform.now(), this.#last + 1, ...known.map((each) => each + 1));
+    return `out/${String(this.#last).padStart(16, "0")}-${randomId(platform).slice(0, 8)}`;
+  }
 }
 
 /** What an operation is about, without its place. */

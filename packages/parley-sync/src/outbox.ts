@@ -20,13 +20,16 @@ export interface OutboxParts {
 
 export class Outbox {
   readonly #parts: OutboxParts;
+  readonly #refused: (operation: Operation) => void;
   /** What runs, by lane. */
   readonly #lanes = new Set<string>();
   readonly #controllers = new Map<string, AbortController>();
   #isStopped = false;
 
-  constructor(parts: OutboxParts) {
+  /** `refused` is called with each operation that is dropped because the server refused it. */
+  constructor(parts: OutboxParts, refused: (operation: Operation) => void) {
     this.#parts = parts;
+    this.#refused = refused;
   }
 
   /** Starts to send what is pending. */
@@ -87,7 +90,10 @@ export class Outbox {
       // What the user wrote is never lost. Other refused operations are over: the views show what the server has.
       const isKept = current.kind === "send" ? !isDeleted(current, error) : current.kind === "edit";
       if (isKept) await copy.commit(new Map([[key, { ...current, state: "failed", reason }]]));
-      else await copy.commit(toRemoval(current));
+      else {
+        await copy.commit(toRemoval(current));
+        if (current.kind !== "send") this.#refused({ ...current, reason });
+      }
       return undefined;
     } finally {
       this.#controllers.delete(key);

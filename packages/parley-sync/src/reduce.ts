@@ -101,7 +101,7 @@ function updateRow(draft: Draft, id: string, change: Partial<Row>): void {
 export function putRow(draft: Draft, { inboxFloor }: Meta, row: Row): void {
   const tail = row.last_message?.id ?? "";
   if (draft.talk(row.id)) draft.change(row.id, { row, tail });
-  else if (row.position === null || row.position >= inboxFloor)
+  else if (row.position === null || row.position >= inboxFloor || row.is_pinned)
     draft.set(talkKey(row.id), { row, tail, floor: NOTHING, count: 0, bytes: 0, members: null });
 }
 
@@ -126,6 +126,8 @@ export function addMessage(draft: Draft, meta: Meta, message: Message): void {
   const isOwn = sender?.id === meta.me.id;
   const position = id.slice("msg_".length);
   updateRow(draft, conversation_id, {
+    // Somebody who writes has added the user.
+    ...(!isOwn && row.contact_joined === false && { contact_joined: true }),
     last_message: message,
     position: row.position !== null && row.position > position ? row.position : position,
     // Sending marks everything before as read.
@@ -273,7 +275,9 @@ export function putSnapshot(draft: Draft, snapshot: Snapshot, known: Known, isWh
     for (const id of known.talks.keys()) if (!ids.has(id)) draft.dropTalk(id);
     for (const id of known.contacts.keys()) draft.set(contactKey(id), null);
     for (const id of known.users.keys()) draft.set(userKey(id), null);
-    draft.set(CURSOR, { id: snapshot.last_event_id!, sequence: null });
+    // Null if the token lacks `events:read`.
+    const { last_event_id: id } = snapshot;
+    draft.set(CURSOR, id === null ? null : { id, sequence: null });
   }
   for (const { messages, members, contact, ...row } of conversations) {
     putRow(draft, meta, row);

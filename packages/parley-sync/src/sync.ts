@@ -1,12 +1,12 @@
 import type { Parley, StreamEvent } from "parley-client";
 import { type AroundView, openAround } from "./around.ts";
 import { Copy } from "./copy.ts";
-import { Draft } from "./draft.ts";
-import { fileKey, META, NOTHING } from "./entries.ts";
+import { dropDamaged, dropWindow } from "./damage.ts";
+import { fileKey, NOTHING } from "./entries.ts";
 import { toReason } from "./failures.ts";
 import { Fold } from "./fold.ts";
 import { Live } from "./live.ts";
-import { type Content, toRemoval, toRetry, toSend } from "./operations.ts";
+import { type Content, Keys, toRemoval, toRetry, toSend } from "./operations.ts";
 import { Outbox } from "./outbox.ts";
 import { Pauses } from "./pauses.ts";
 import { onOnline, type Platform, randomId, realPlatform } from "./platform.ts";
@@ -26,11 +26,13 @@ import type {
   SyncMessage,
   View,
 } from "./types.ts";
-import { toList, Views } from "./views.ts";
+import { listen, toList, Views } from "./views.ts";
 
 export interface SyncOptions extends Partial<Limits> {
   client: Parley;
   store: Store;
+  /** Adds these members to each file, as lists of messages do. Files of new messages do not have them. */
+  include?: string | undefined;
   /** Replaces the clock, the timers and the randomness. */
   platform?: Platform | undefined;
 }
@@ -46,12 +48,16 @@ class Sync {
   readonly #client: Parley;
   readonly #platform: Platform;
   readonly #limits: Limits;
+  readonly #include: string | undefined;
   readonly #copy: Copy;
   readonly #fold: Fold;
   readonly #views: Views;
   readonly #tabs: Tabs;
   readonly #pauses: Pauses;
   readonly #listeners = new Set<(event: StreamEvent) => void>();
+  readonly #refusedListeners = new Set<(operation: Operation) => void>();
+  /** The operations of this instance. */
+  readonly #own = new Set<string>();
   /** Conversations whose older messages were loaded: they are not evicted while this instance runs. */
   readonly #extended = new Set<string>();
   #state: LinkState = { state: "connecting", reason: null };
@@ -60,12 +66,13 @@ class Sync {
   #leading: Promise<void> | undefined;
   #live: Live | undefined;
   #outbox: Outbox | undefined;
-  #lastKey = 0;
+  readonly #keys = new Keys();
   #endOnline = () => {};
   #closing: { isErased: boolean; done: Promise<void> } | undefined;
 
-  constructor({ client, store, platform = realPlatform, ...limits }: SyncOptions) {
+  constructor({ client, store, include, platform = realPlatform, ...limits }: SyncOptions) {
     this.#client = client;
+    this.#include = include;
     this.#platform = platform;
     this.#limits = { maxMessages: 5_000, maxBytes: 200_000_000, ...limits };
     this.#pauses = new Pauses(platform);
@@ -76,7 +83,9 @@ class Sync {
         this.#isStored = false;
         this.#views.renew(this.#views.connection);
       },
-      damaged: (id, keys) => this.#repair(id, keys),
+      damaged: (id, keys) => {
+        if (this.#tabs.isLeader) void this.#copy.commit(dropWindow(this.#copy, id, keys));
+      },
     });
     this.#fold = new Fold(this.#copy);
     const toConnection = () => ({
@@ -120,6 +129,7 @@ class Sync {
   around(conversationId: string, messageId: string): Promise<AroundView> {
     return openAround(messageId, {
       client: this.#client,
+      include: this.#include,
       conversationId,
       toShown: (message) => this.#fold.message(message),
       onEvent: (listener) => this.onEvent(listener),
@@ -142,9 +152,17 @@ class Sync {
 
   /** Calls back for each event, also `typing`, in every tab. Returns a function that ends this. */
   onEvent(listener: (event: StreamEvent) => void): () => void {
-    const each = (event: StreamEvent) => listener(event);
-    this.#listeners.add(each);
-    return () => this.#listeners.delete(each);
+    return listen(this.#listeners, listener);
+  }
+
+  /** Calls back for each reaction, deletion and read position of this instance that the server refused, with the `reason`. */
+  onRefused(listener: (operation: Operation) => void): () => void {
+    return listen(this.#refusedListeners, listener);
+  }
+
+  /** Calls back when events were missed, so that everything was read again. What an app has read itself may be outdated. */
+  onMissed(listener: () => void): () => void {
+    return this.#views.missed.subscribe(listener);
   }
 
   // Operations.
@@ -210,8 +228,9 @@ class Sync {
 
   #enqueue(content: Content, files: readonly Blob[] = [], also: Batch = new Map()): Operation {
     if (this.#closing) throw new Error("The copy is closed.");
-    const key = this.#nextKey();
+    const key = this.#keys.next(this.#copy, this.#platform);
     const created_at = Math.floor(this.#platform.now() / 1000);
+    this.#own.add(key);
     const operation = { ...content, key, state: "waiting", reason: null, created_at } as Operation;
     const bytes = files.map((file, at): [string, Value] => [fileKey(key, at), file]);
     const stored = this.#copy.commit(new Map<string, Value | null>([...also, [key, operation], ...bytes]));
@@ -219,23 +238,16 @@ class Sync {
     return operation;
   }
 
-  /** Keys of one device grow, also if its clock is set back. */
-  #nextKey(): string {
-    const known = [...this.#copy.operations.keys()].map((key) => Number(key.match(/\d+/)?.[0] ?? 0));
-    this.#lastKey = Math.max(this.#platform.now(), this.#lastKey + 1, ...known.map((each) => each + 1));
-    return `out/${String(this.#lastKey).padStart(16, "0")}-${randomId(this.#platform).slice(0, 8)}`;
-  }
-
   // The leader.
 
   async #lead(): Promise<void> {
     // If the store can't be read, what is in memory has to do.
     const damaged = await this.#reopen().catch(() => []);
-    await this.#drop(damaged);
+    await this.#copy.commit(dropDamaged(this.#copy, damaged));
     await this.#trimAll();
     if (this.#closing) return;
-    const { client, copy, pauses } = { client: this.#client, copy: this.#copy, pauses: this.#pauses };
-    const live = new Live(client, copy, pauses, {
+    const parts = { client: this.#client, copy: this.#copy, pauses: this.#pauses, include: this.#include };
+    const live = new Live(parts, {
       event: (event) => {
         this.#publish(event);
         this.#tabs.post({ type: "event", event });
@@ -247,7 +259,10 @@ class Sync {
       otherUser: () => this.#forget(),
     });
     this.#live = live;
-    this.#outbox = new Outbox({ client, copy, live, pauses });
+    this.#outbox = new Outbox({ ...parts, live }, (refused) => {
+      this.#refused(refused);
+      this.#tabs.post({ type: "refused", refused });
+    });
     void live.run();
   }
 
@@ -259,19 +274,6 @@ class Sync {
 
   #runOutbox(): void {
     if (this.#live?.isReady && !this.#closing) this.#outbox?.run();
-  }
-
-  /** Drops entries that did not parse, and has them read again. */
-  async #drop(damaged: readonly string[]): Promise<void> {
-    const { meta } = this.#copy;
-    const draft = new Draft(this.#copy);
-    for (const key of damaged) {
-      draft.set(key, null);
-      const [kind, id = ""] = key.split("/");
-      if (kind === "talk" || kind === "stale") draft.markStale(id, "window");
-      if (kind === "contact" && meta) draft.set(META, { ...meta, contactsFloor: NOTHING });
-    }
-    await this.#copy.commit(draft.batch);
   }
 
   /** Erases what another user has left. */
@@ -287,16 +289,6 @@ class Sync {
     this.#views.renewAll();
     for (const id of this.#views.shown) void this.#use(id);
     return damaged;
-  }
-
-  /** Drops the messages of a conversation, and has them read again. */
-  #repair(id: string, keys: readonly string[]): void {
-    if (!this.#tabs.isLeader) return;
-    const draft = new Draft(this.#copy);
-    for (const key of keys) draft.set(key, null);
-    if (draft.talk(id)) draft.change(id, { floor: NOTHING, count: 0, bytes: 0 });
-    draft.markStale(id, "window");
-    void this.#copy.commit(draft.batch);
   }
 
   async #run(name: string, args: unknown[]): Promise<void> {
@@ -318,7 +310,7 @@ class Sync {
   async #retry(key: string): Promise<void> {
     const failed = this.#copy.operations.get(key);
     if (failed?.state !== "failed") return;
-    const moved = await toRetry(this.#copy, failed, this.#nextKey());
+    const moved = await toRetry(this.#copy, failed, this.#keys.next(this.#copy, this.#platform));
     // Another call may have been first.
     if (this.#copy.operations.get(key) !== failed) return;
     await this.#copy.commit(moved);
@@ -360,6 +352,7 @@ class Sync {
       this.#copy.receive(new Map(message.changes));
       this.#runOutbox();
     } else if (message.type === "event") this.#publish(message.event);
+    else if (message.type === "refused") this.#refused(message.refused);
     else if (message.type === "state" && !this.#tabs.isLeader) this.#setState(message.state);
     else if (message.type === "hello" && this.#tabs.isLeader)
       this.#tabs.post({ type: "state", state: this.#state });
@@ -369,6 +362,11 @@ class Sync {
 
   #publish(event: StreamEvent): void {
     for (const listener of this.#listeners) listener(event);
+  }
+
+  #refused(operation: Operation): void {
+    if (!this.#own.delete(operation.key)) return;
+    for (const listener of this.#refusedListeners) listener(operation);
   }
 
   #setState(state: LinkState): void {

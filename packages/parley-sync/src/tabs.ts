@@ -1,12 +1,13 @@
 // One leader among the tabs of a browser makes all requests; the others ask it. Elsewhere there is one instance, the leader.
 import type { StreamEvent } from "parley-client";
 import type { Batch, Value } from "./store.ts";
-import type { LinkState } from "./types.ts";
+import type { LinkState, Operation } from "./types.ts";
 
 /** What tabs say to each other. */
 export type TabMessage =
   | { type: "changed"; changes: [key: string, value: Value | null][] }
   | { type: "event"; event: StreamEvent }
+  | { type: "refused"; refused: Operation }
   | { type: "ask"; id: string; name: string; args: unknown[] }
   | { type: "answer"; id: string; error?: { code?: string; detail?: string; message: string } | undefined }
   | { type: "leader" }

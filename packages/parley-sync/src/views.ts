@@ -51,6 +51,13 @@ export class Computed<T> implements View<T> {
   }
 }
 
+/** Adds a listener, also one that is there already. Returns a function that removes it. */
+export function listen<T>(listeners: Set<(value: T) => void>, listener: (value: T) => void): () => void {
+  const each = (value: T) => listener(value);
+  listeners.add(each);
+  return () => listeners.delete(each);
+}
+
 export function toList<T>({ subscribe, getSnapshot }: View<T>, loadOlder: () => Promise<void>): ListView<T> {
   return { subscribe, getSnapshot, loadOlder };
 }

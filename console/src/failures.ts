@@ -12,7 +12,7 @@ export function isRefused(error: unknown): boolean {
 }
 
 /** Reports whether the server is unreachable or failing, which may be temporary. */
-export function isOutage(error: unknown): boolean {
+function isOutage(error: unknown): boolean {
   return error instanceof ParleyApiError && (error.status === 0 || error.status >= 500);
 }
 
@@ -30,6 +30,12 @@ export function isPassing(error: unknown): boolean {
 /** Reports whether the resource does not exist, or is deleted. */
 export function isGone(error: unknown): boolean {
   return error instanceof ParleyApiError && error.status === 404;
+}
+
+/** Passes on other errors than that the resource does not exist, or is deleted. */
+export function nullIfGone(error: unknown): null {
+  if (!isGone(error)) throw error;
+  return null;
 }
 
 /** Reports whether the user or a newer request aborted it: not an error to show. */

@@ -42,7 +42,7 @@ const MAY_IMPORT: Record<string, string> = {
   util: "errors",
   "packages/parley-client": "",
   "packages/parley-sync": "",
-  console: "packages/parley-client",
+  console: "packages/parley-client packages/parley-sync",
 };
 const PACKAGE_ROOMS: [RegExp, string][] = [
   [/^node:sqlite$/, "db/engines/sqlite"],

@@ -7,7 +7,11 @@ const END = "\uffff";
 
 /** Keeps entries in an IndexedDB of this name. All tabs of an origin with the same name share one copy and one connection. */
 export async function indexedDbStore(name = "parley"): Promise<Store> {
-  const database = await openDB(name, 1, { upgrade: (opened) => void opened.createObjectStore(ENTRIES) });
+  const database = await openDB(name, 1, {
+    upgrade: (opened) => void opened.createObjectStore(ENTRIES),
+    // Another tab deletes it, which would otherwise wait for this one.
+    blocking: (_current, _blocked, { target }) => (target as IDBDatabase).close(),
+  });
   return {
     name,
     get: (key) => database.get(ENTRIES, key),

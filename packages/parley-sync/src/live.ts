@@ -1,5 +1,5 @@
 // The connection to the server: keeps the copy up to date.
-import type { Conversation, Member, Parley, Snapshot, StreamEvent, StreamState } from "parley-client";
+import type { Conversation, Me, Member, Parley, Snapshot, StreamEvent, StreamState } from "parley-client";
 import type { Copy } from "./copy.ts";
 import { Draft } from "./draft.ts";
 import { CURSOR, contactKey, META, type Meta, NOTHING, staleKey } from "./entries.ts";
@@ -16,7 +16,7 @@ const CONTACTS_PAGE = 100;
 const MOST_LOADED = 30;
 
 /** The scopes without which some events are not received. */
-const EVENT_SCOPES = ["contacts:read", "messages:read", "groups:read", "attachments:read"];
+const EVENT_SCOPES = ["contacts:read", "messages:read", "groups:read", "attachments:read"] as const;
 
 type Change = (draft: Draft) => void;
 
@@ -49,7 +49,9 @@ export class Live {
   #newest: string | null = null;
   /** For each running request, the changes since it began, which its answer may not have, and its conversation. */
   readonly #requests = new Map<Change[], string | null>();
-  #isReady = false;
+  readonly #older = new Map<string, Promise<void>>();
+  /** Whether the token is known to be of the user of the copy. */
+  isReady = false;
   #isRepairing = false;
 
   constructor({ client, copy, pauses, include }: Parts, hooks: Hooks) {
@@ -65,15 +67,14 @@ export class Live {
     this.#following.abort();
   }
 
-  /** Whether the token is known to be of the user of the copy. */
-  get isReady(): boolean {
-    return this.#isReady;
-  }
-
   /** Connects again at once: a connection of another network would hang until it times out. */
   wake(): void {
     this.#following.abort();
     this.#pauses.wake();
+  }
+
+  #can(scope: Me["scopes"][number]): boolean {
+    return this.#copy.meta!.me.scopes.includes(scope);
   }
 
   /** Follows the server until stopped. */
@@ -114,8 +115,8 @@ export class Live {
     this.#commit((draft) => putSnapshot(draft, snapshot, this.#copy, isWhole));
     if (isWhole) this.#outdate();
     if (this.#copy.meta?.inboxFloor) await this.#readPinned();
-    await ifAllowed(this.#readContacts());
-    this.#isReady = true;
+    if (this.#can("contacts:read")) await this.#readContacts();
+    this.isReady = true;
     this.#repair();
   }
 
@@ -210,7 +211,7 @@ export class Live {
 
   /** A token with fewer scopes gets fewer events. */
   get #getsAll(): boolean {
-    return EVENT_SCOPES.every((scope) => this.#copy.meta!.me.scopes.includes(scope));
+    return EVENT_SCOPES.every((scope) => this.#can(scope));
   }
 
   #commit(change: (draft: Draft) => void): void {
@@ -218,7 +219,7 @@ export class Live {
     change(draft);
     settle(this.#copy, draft);
     void this.#copy.commit(draft.batch);
-    if (this.#isReady) this.#repair();
+    if (this.isReady) this.#repair();
   }
 
   /** Reads from the server and changes the copy by the answer, and then by what has changed since. */
@@ -315,9 +316,9 @@ export class Live {
     return {
       row,
       contact:
-        row.contact_id === null
-          ? undefined
-          : await ifAllowed(this.#client.contacts.retrieve(row.contact_id, options)),
+        row.contact_id !== null && this.#can("contacts:read")
+          ? await this.#client.contacts.retrieve(row.contact_id, options)
+          : undefined,
       page: isWhole
         ? await this.#client.messages.list(
             { conversation_id: id, limit: PAGE, include: this.#include },
@@ -329,12 +330,19 @@ export class Live {
   }
 
   async #members({ group_id }: Conversation): Promise<Member[] | undefined> {
-    if (group_id === null) return;
-    return ifAllowed(readAll(this.#client.groups.listMembers(group_id, {}, { signal: this.#stop.signal })));
+    if (group_id === null || !this.#can("groups:read")) return;
+    return readAll(this.#client.groups.listMembers(group_id, {}, { signal: this.#stop.signal }));
   }
 
   /** Loads the page before the messages that are kept, or the conversation as a whole if it is unknown. */
-  async olderMessages(id: string): Promise<void> {
+  olderMessages(id: string): Promise<void> {
+    // Several views may ask at once.
+    const running = this.#older.get(id) ?? this.#readOlder(id).finally(() => this.#older.delete(id));
+    this.#older.set(id, running);
+    return running;
+  }
+
+  async #readOlder(id: string): Promise<void> {
     await this.#copy.load(id);
     const talk = this.#copy.talks.get(id);
     if (!talk || talk.floor === NOTHING) return this.#readConversation(id, true);

@@ -60,6 +60,12 @@ export function inOrder(copy: Copy): Operation[] {
   return [...copy.operations.values()].sort((one, other) => (one.key < other.key ? -1 : 1));
 }
 
+/** Finds an operation by its key, or by the `key` of the message that it sends. */
+export function findOperation(copy: Copy, key: string): Operation | undefined {
+  const isSend = (each: Operation) => each.kind === "send" && each.client_id === key;
+  return copy.operations.get(key) ?? [...copy.operations.values()].find(isSend);
+}
+
 /** Returns the change that ends an operation and forgets its files. */
 export function toRemoval(operation: Operation): Map<string, null> {
   const files = operation.kind === "send" ? operation.files.map((_, at) => fileKey(operation.key, at)) : [];

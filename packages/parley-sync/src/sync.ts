@@ -6,7 +6,7 @@ import { fileKey, NOTHING } from "./entries.ts";
 import { toReason } from "./failures.ts";
 import { Fold } from "./fold.ts";
 import { Live } from "./live.ts";
-import { type Content, Keys, toRemoval, toRetry, toSend } from "./operations.ts";
+import { type Content, findOperation, Keys, toRemoval, toRetry, toSend } from "./operations.ts";
 import { Outbox } from "./outbox.ts";
 import { Pauses } from "./pauses.ts";
 import { onOnline, type Platform, randomId, realPlatform } from "./platform.ts";
@@ -45,7 +45,7 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
 }
 
 class Sync {
-  readonly #client: Parley;
+  readonly client: Parley;
   readonly #platform: Platform;
   readonly #limits: Limits;
   readonly #include: string | undefined;
@@ -71,7 +71,7 @@ class Sync {
   #closing: { isErased: boolean; done: Promise<void> } | undefined;
 
   constructor({ client, store, include, platform = realPlatform, ...limits }: SyncOptions) {
-    this.#client = client;
+    this.client = client;
     this.#include = include;
     this.#platform = platform;
     this.#limits = { maxMessages: 5_000, maxBytes: 200_000_000, ...limits };
@@ -128,7 +128,7 @@ class Sync {
   /** The messages around one of them, for a jump far back. Rejects if it can't be read. */
   around(conversationId: string, messageId: string): Promise<AroundView> {
     return openAround(messageId, {
-      client: this.#client,
+      client: this.client,
       include: this.#include,
       conversationId,
       toShown: (message) => this.#fold.message(message),
@@ -246,7 +246,7 @@ class Sync {
     await this.#copy.commit(dropDamaged(this.#copy, damaged));
     await this.#trimAll();
     if (this.#closing) return;
-    const parts = { client: this.#client, copy: this.#copy, pauses: this.#pauses, include: this.#include };
+    const parts = { client: this.client, copy: this.#copy, pauses: this.#pauses, include: this.#include };
     const live = new Live(parts, {
       event: (event) => {
         this.#publish(event);
@@ -308,20 +308,20 @@ class Sync {
   }
 
   async #retry(key: string): Promise<void> {
-    const failed = this.#copy.operations.get(key);
+    const failed = findOperation(this.#copy, key);
     if (failed?.state !== "failed") return;
     const moved = await toRetry(this.#copy, failed, this.#keys.next(this.#copy, this.#platform));
     // Another call may have been first.
-    if (this.#copy.operations.get(key) !== failed) return;
+    if (this.#copy.operations.get(failed.key) !== failed) return;
     await this.#copy.commit(moved);
     this.#runOutbox();
   }
 
   async #discard(key: string): Promise<void> {
-    const operation = this.#copy.operations.get(key);
+    const operation = findOperation(this.#copy, key);
     if (!operation) return;
     const done = this.#copy.commit(toRemoval(operation));
-    this.#outbox?.abort(key);
+    this.#outbox?.abort(operation.key);
     await done;
   }
 

@@ -42,6 +42,7 @@ const MAY_IMPORT: Record<string, string> = {
   util: "errors",
   "packages/parley-client": "",
   "packages/parley-sync": "",
+  "packages/parley-react": "",
   console: "packages/parley-client packages/parley-sync",
 };
 const PACKAGE_ROOMS: [RegExp, string][] = [
@@ -54,6 +55,7 @@ const PACKAGE_ROOMS: [RegExp, string][] = [
 const SRC = /^src\//;
 const CLIENT = /^packages\/parley-client\//;
 const SYNC = /^packages\/parley-sync\//;
+const REACT = /^packages\/parley-react\//;
 const SHIPPED = /^(src|packages|console)\//;
 const SRC_BUT_MAIN = /^src\/(?!main\.ts$)/;
 const SRC_BUT_CLOCKS = /^src\/(?!main\.ts$|app\.ts$|cli\/|util\/clock\.ts$)/;
@@ -213,6 +215,13 @@ export const syncAlone = rule(SYNC, function* ({ path, imports }) {
     if (STORES[to] !== undefined) yield [at, `loads ${to} in every runtime; the app imports it`];
     else if (!SYNC.test(to) && to !== STORES[path] && !(to === "parley-client" && typeOnly))
       yield [at, `imports ${to}; parley-sync gets a client passed in, and may import its types`];
+  }
+});
+
+export const reactAlone = rule(REACT, function* ({ imports }) {
+  for (const { to, typeOnly, at } of imports) {
+    if (REACT.test(to) || to === "react" || (to === "parley-sync" && typeOnly)) continue;
+    yield [at, `imports ${to}; parley-react uses React and types of parley-sync alone`];
   }
 });
 

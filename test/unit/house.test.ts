@@ -12,8 +12,8 @@ const ROOT = join(import.meta.dirname, "../..");
 function readSources(): Map<string, string> {
   const tree = new Map<string, string>();
   const packages = readdirSync(join(ROOT, "packages")).map((name) => `packages/${name}/src`);
-  for (const folder of ["src", ...packages, "console/src", "tools", "test", "bench"].filter((name) =>
-    existsSync(join(ROOT, name)),
+  for (const folder of ["src", ...packages, "examples", "console/src", "tools", "test", "bench"].filter(
+    (name) => existsSync(join(ROOT, name)),
   )) {
     for (const name of readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })) {
       const path = `${folder}/${name.replaceAll(sep, "/")}`;
@@ -234,6 +234,16 @@ test("syncAlone: types of the client, and stores only where the app loads them",
   const path = "packages/parley-sync/src/sync.ts";
   for (const spec of ["parley-client", "idb", "node:sqlite", "./sqlite.ts", "../../../src/util/clock.ts"])
     sees(house.syncAlone, path, `import { a } from "${spec}";`, 1);
+});
+
+holds("parley-react stands alone", house.reactAlone);
+
+test("reactAlone: React, and types of parley-sync", () => {
+  const path = "packages/parley-react/src/index.ts";
+  const good = 'import type { Sync } from "parley-sync"; import { useMemo } from "react"; import "./a.ts";';
+  sees(house.reactAlone, path, good);
+  for (const spec of ["parley-sync", "parley-client", "react-dom", "../../parley-sync/src/sync.ts"])
+    sees(house.reactAlone, path, `import { a } from "${spec}";`, 1);
 });
 
 holds("the acceptance suite loads nothing of src", house.blackBox);

@@ -22,7 +22,7 @@ const STRINGS = [
   "packages/*/src/*.ts",
 ];
 /** Modules whose comments are checked. */
-const COMMENTS = ["{src,test,tools,bench,packages/*/src,console/src}/**/*.{ts,tsx}"];
+const COMMENTS = ["{src,test,tools,bench,packages/*/src,console/src,examples}/**/*.{ts,tsx}"];
 /** Modules whose names of tests are checked. */
 const TESTS = ["test/**/*.ts"];
 /** Functions whose first argument is the name of a test. */

@@ -13,6 +13,7 @@ import { eventually } from "../support/files-on-disk.ts";
 import { pair, say } from "../support/people.ts";
 import { plainPictures } from "../support/pictures.ts";
 import { type Fate, proxy } from "../support/proxy.ts";
+import { buildApp } from "./built-app.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const EXAMPLE = join(ROOT, "examples/react");
@@ -31,38 +32,18 @@ const LIBRARIES: Record<string, Alias[]> = {
   ],
 };
 
-/** Builds the example. Returns the files by their paths. */
-async function buildExample(alias: Alias[]): Promise<Map<string, string>> {
-  const built = await build({
+async function openExample(t: Parameters<typeof proxy>[0], library: string) {
+  const serve = await buildApp({
     root: EXAMPLE,
     configFile: join(EXAMPLE, "vite.config.ts"),
-    logLevel: "error",
-    resolve: { alias },
-    build: { write: false },
+    resolve: { alias: LIBRARIES[library]! },
   });
-  assert.ok("output" in built);
-  return new Map(
-    built.output.map((file) => [
-      `/${file.fileName}`,
-      file.type === "chunk" ? file.code : String(file.source),
-    ]),
-  );
-}
-
-async function openExample(t: Parameters<typeof proxy>[0], library: string) {
-  const files = await buildExample(LIBRARIES[library]!);
   const app = await startApp(t);
   const { ann, bob, conversation } = await pair(app);
   let sendFate: Fate = "pass";
   const between = await proxy(t, app.url, (path) => {
     if (path === "/v1/messages") return sendFate;
-    if (path.startsWith("/v1/")) return "pass";
-    const type = path.endsWith(".js") ? "text/javascript" : "text/html";
-    return {
-      status: 200,
-      headers: { "content-type": type },
-      body: files.get(path) ?? files.get("/index.html")!,
-    };
+    return path.startsWith("/v1/") ? "pass" : serve(path);
   });
   const page = await (await (await openBrowser(t)).newContext()).newPage();
   const errors: string[] = [];

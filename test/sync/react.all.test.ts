@@ -51,6 +51,9 @@ async function openExample(t: Parameters<typeof proxy>[0], library: string) {
   page.on("console", (message) => {
     if (message.type() === "error" && !message.text().includes("Failed to load")) errors.push(message.text());
   });
+  // Typing ends by a message here, not by its time.
+  await page.addInitScript(`const { setTimeout: set } = globalThis;
+    globalThis.setTimeout = (run, ms, ...rest) => (ms === 6000 ? 0 : set(run, ms, ...rest));`);
   const open = () => page.goto(`${between.url}/#${ann.token}`);
   const treatSends = (fate: Fate) => {
     sendFate = fate;
@@ -157,6 +160,42 @@ for (const library of Object.keys(LIBRARIES)) {
     assert.deepEqual(errors, []);
   });
 }
+
+test("hooks count unread conversations without muted ones, find contacts, keep functions, and end typing", {
+  skip: noChromium,
+}, async (t) => {
+  const serve = await buildApp({
+    configFile: false,
+    build: {
+      target: "es2023",
+      rolldownOptions: {
+        input: join(import.meta.dirname, "hooks-page.ts"),
+        output: { entryFileNames: "page.js" },
+      },
+    },
+  });
+  const app = await startApp(t);
+  const { ann, bob, conversation, contact } = await pair(app);
+  await say(app, bob, conversation, "one");
+  const between = await proxy(t, app.url, (path) => {
+    if (path.startsWith("/v1/")) return "pass";
+    const html = '<!doctype html><body></body><script type="module" src="/page.js"></script>';
+    return path === "/" ? { status: 200, headers: { "content-type": "text/html" }, body: html } : serve(path);
+  });
+  const page = await (await (await openBrowser(t)).newContext()).newPage();
+  await page.goto(`${between.url}/#${[ann.token, contact, conversation]}`);
+  const shown = (unread: number, messages: number, typists: string[] = []) =>
+    page.getByText(JSON.stringify({ unread, username: bob.name, typists, messages, changes: 1 })).waitFor();
+  await shown(1, 1);
+  await say(app, bob, conversation, "two");
+  await shown(1, 2);
+  const asAnn = new Parley({ url: app.url, token: ann.token });
+  await asAnn.conversations.update(conversation, { muted_until: 99_999_999_999 });
+  await shown(0, 2);
+  await new Parley({ url: app.url, token: bob.token }).conversations.typing(conversation);
+  await shown(0, 2, [bob.id]);
+  await shown(0, 2);
+});
 
 test("parley-react is at most 3 kB", async (t) => {
   const built = await build({

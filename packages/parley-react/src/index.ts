@@ -35,6 +35,8 @@ export interface Typing {
   notifyTyping: () => void;
 }
 
+const NOBODY: { conversationId: string; typists: readonly string[] } = { conversationId: "", typists: [] };
+
 const SyncContext = createContext<Sync | undefined>(undefined);
 
 /** Passes the object of `openSync` to the hooks of all components inside. */
@@ -49,13 +51,19 @@ export function useSync(): Sync {
   return sync;
 }
 
-function useView<T>({ subscribe, getSnapshot }: View<T>): T {
-  return useSyncExternalStore(subscribe, getSnapshot);
+/** Returns a part of a view; on a server, when components are rendered there, what the copy has. */
+function useView<T, Part>({ subscribe, getSnapshot }: View<T>, toPart: (snapshot: T) => Part): Part {
+  const getPart = () => toPart(getSnapshot());
+  return useSyncExternalStore(subscribe, getPart, getPart);
 }
 
 function useList<T extends object>(view: ListView<T>): Listed<T> {
-  const snapshot = useView(view);
+  const snapshot = useView(view, toAll);
   return useMemo(() => ({ ...snapshot, loadOlder: view.loadOlder }), [snapshot, view]);
+}
+
+function toAll<T>(snapshot: T): T {
+  return snapshot;
 }
 
 /** Returns the conversations of the inbox, most recent activity first. */
@@ -78,22 +86,20 @@ export function useSend(conversationId: string): (outgoing: Outgoing) => SyncMes
 
 /** Returns the number of conversations of the inbox with unread messages, without muted ones. */
 export function useUnread(): number {
-  const { subscribe, getSnapshot } = useSync().inbox();
-  return useSyncExternalStore(subscribe, () => {
+  return useView(useSync().inbox(), ({ items }) => {
     const now = Date.now() / 1000;
-    return getSnapshot().items.filter(
-      ({ unread_count, muted_until }) => unread_count > 0 && !(muted_until && muted_until > now),
-    ).length;
+    return items.filter(({ unread_count, muted_until }) => unread_count > 0 && (muted_until ?? 0) <= now)
+      .length;
   });
 }
 
 /** Returns who is typing in a conversation, and a function that shows the others that the caller is. */
 export function useTyping(conversationId: string): Typing {
   const sync = useSync();
-  const [typists, setTypists] = useState<readonly string[]>([]);
+  const [shown, setShown] = useState(NOBODY);
   useEffect(() => {
     const timers = new Map<string, ReturnType<typeof setTimeout>>();
-    const show = () => setTypists([...timers.keys()]);
+    const show = () => setShown({ conversationId, typists: [...timers.keys()] });
     const end = (userId: string) => {
       clearTimeout(timers.get(userId));
       if (timers.delete(userId)) show();
@@ -112,7 +118,7 @@ export function useTyping(conversationId: string): Typing {
     return () => {
       stop();
       for (const timer of timers.values()) clearTimeout(timer);
-      setTypists([]);
+      setShown(NOBODY);
     };
   }, [sync, conversationId]);
   const notifyTyping = useMemo(() => {
@@ -124,16 +130,16 @@ export function useTyping(conversationId: string): Typing {
       sync.client.conversations.typing(conversationId).catch(() => {});
     };
   }, [sync, conversationId]);
+  const { typists } = shown.conversationId === conversationId ? shown : NOBODY;
   return { typists, notifyTyping };
 }
 
 /** Returns a contact; undefined while the copy does not have it. */
 export function useContact(id: string): Contact | undefined {
-  const { subscribe, getSnapshot } = useSync().contacts();
-  return useSyncExternalStore(subscribe, () => getSnapshot().items.find((contact) => contact.id === id));
+  return useView(useSync().contacts(), ({ items }) => items.find((contact) => contact.id === id));
 }
 
 /** Returns the state of the connection, and the caller's own user. */
 export function useConnection(): Connection {
-  return useView(useSync().connection());
+  return useView(useSync().connection(), toAll);
 }

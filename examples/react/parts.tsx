@@ -1,13 +1,32 @@
 import type { Connection, InboxEntry, Outgoing, Sync, SyncMessage } from "parley-sync";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
 
-export function Entry({ entry, onOpen }: { entry: InboxEntry; onOpen: () => void }) {
-  const { name, unread_count, last_message } = entry;
+interface EntryProps {
+  entry: InboxEntry;
+  isOpen: boolean;
+  onOpen: (id: string) => void;
+}
+
+export function Entry({ entry, isOpen, onOpen }: EntryProps) {
+  const { id, name, unread_count, last_message } = entry;
   return (
-    <button type="button" onClick={onOpen}>
-      <b>{name ?? "Notes"}</b> {last_message && (last_message.text ?? "a file")}
+    <button type="button" aria-current={isOpen || undefined} onClick={() => onOpen(id)}>
+      <b>{name ?? "Notes"}</b> {last_message && (last_message.text ?? "a file")}{" "}
       {unread_count > 0 && <mark>{unread_count}</mark>}
     </button>
+  );
+}
+
+export function Log({ onOlder, children }: { onOlder: false | (() => void); children: ReactNode }) {
+  return (
+    <div className="log">
+      <div role="log">{children}</div>
+      {onOlder && (
+        <button type="button" onClick={onOlder}>
+          Older messages
+        </button>
+      )}
+    </div>
   );
 }
 
@@ -17,21 +36,35 @@ interface MessageProps {
   me: Connection["me"];
 }
 
+interface FileProps {
+  file: SyncMessage["attachments"][number];
+  sync: Sync;
+}
+
 export function Message({ message, sync, me }: MessageProps) {
-  const { id, key, conversation_id, sender, text, state, reason, attachments, files, reactions } = message;
+  const { id, key, conversation_id, type, sender, text, state, reason, files, reactions } = message;
   const likes = reactions.find(({ emoji }) => emoji === "👍")?.user_ids ?? [];
   const isLiked = me !== null && likes.includes(me.id);
   const size = files.reduce((sum, { file_size }) => sum + file_size, 0);
   return (
-    <p>
-      <b>{sender?.username}</b> {text}
-      {attachments.map((file) => (
-        <Preview key={file.id} file={file} sync={sync} />
-      ))}
-      {size > 0 && <progress value={message.sent_bytes} max={size} />}
+    <article>
+      <b>{sender?.username}</b> {type === "text" ? text : type}
+      {message.attachments.map((file) => {
+        const Shown = file.file_type.startsWith("image/") ? Picture : Download;
+        return <Shown key={file.id} file={file} sync={sync} />;
+      })}
+      {size > 0 && <progress aria-label="Sent" value={message.sent_bytes} max={size} />}
       {state === "waiting" && <i>waiting</i>}
       {state === "failed" && (
-        <button type="button" onClick={() => sync.retry(key)}>{`Retry: ${reason?.detail}`}</button>
+        <>
+          <i>{reason?.detail}</i>
+          <button type="button" onClick={() => sync.retry(key)}>
+            Retry
+          </button>
+          <button type="button" onClick={() => sync.discard(key)}>
+            Discard
+          </button>
+        </>
       )}
       {state === "sent" && (
         <button
@@ -40,20 +73,26 @@ export function Message({ message, sync, me }: MessageProps) {
           onClick={() => sync.react(conversation_id, id, "👍", !isLiked)}
         >{`👍 ${likes.length}`}</button>
       )}
-    </p>
+    </article>
   );
 }
 
-function Preview({ file, sync }: { file: SyncMessage["attachments"][number]; sync: Sync }) {
-  const [url, setUrl] = useState(file.file_url);
-  const [isSmall, setIsSmall] = useState(true);
-  if (!file.file_type.startsWith("image/")) return <a href={url}>{file.filename}</a>;
+function Picture({ file, sync }: FileProps) {
+  const [url, setUrl] = useState(`${file.file_url}&width=320`);
   // The link has expired, or the server makes no previews.
-  const replace = async () => {
-    setIsSmall(false);
-    setUrl((await sync.client.attachments.retrieve(file.id)).file_url);
-  };
-  return <img src={isSmall ? `${url}&width=320` : url} alt={file.filename} onError={replace} />;
+  const renew = () => sync.client.attachments.retrieve(file.id).then(({ file_url }) => setUrl(file_url));
+  return <img src={url} alt={file.filename} onError={renew} />;
+}
+
+function Download({ file, sync }: FileProps) {
+  // Links expire after an hour or two.
+  const open = () =>
+    sync.client.attachments.retrieve(file.id).then(({ file_url }) => location.assign(file_url));
+  return (
+    <button type="button" onClick={open}>
+      {file.filename}
+    </button>
+  );
 }
 
 export function Composer({ onSend, onInput }: { onSend: (outgoing: Outgoing) => void; onInput: () => void }) {

@@ -1,17 +1,20 @@
 import { useConnection, useInbox, useMessages, useSend, useSync, useTyping, useUnread } from "parley-react";
 import { useEffect, useState } from "react";
-import { Composer, Entry, Message } from "./parts.tsx";
+import { Composer, Entry, Log, Message } from "./parts.tsx";
 
 export function App() {
-  const [shown, setShown] = useState<string>();
+  const [openId, setOpenId] = useState<string>();
   const [unread, { items }, { state }] = [useUnread(), useInbox(), useConnection()];
   return (
     <>
-      <h1>{`Inbox (${unread}), ${state}`}</h1>
-      {items.map((entry) => (
-        <Entry key={entry.id} entry={entry} onOpen={() => setShown(entry.id)} />
-      ))}
-      {shown && <Conversation key={shown} id={shown} />}
+      <nav aria-label="Conversations">
+        <h1>{`Inbox (${unread})`}</h1>
+        {items.map((entry) => (
+          <Entry key={entry.id} entry={entry} isOpen={entry.id === openId} onOpen={setOpenId} />
+        ))}
+        <output>{state}</output>
+      </nav>
+      {openId && <Conversation key={openId} id={openId} />}
     </>
   );
 }
@@ -20,18 +23,19 @@ function Conversation({ id }: { id: string }) {
   const { messages, conversation, hasOlder, loadOlder } = useMessages(id);
   const { typists, notifyTyping } = useTyping(id);
   const [send, sync, { me }] = [useSend(id), useSync(), useConnection()];
-  const unread = conversation?.unread_count && messages.findLast(({ state }) => state === "sent")?.id;
+  const unreadId = conversation?.unread_count && messages.findLast(({ state }) => state === "sent")?.id;
   useEffect(() => {
-    if (unread) sync.read(id, unread);
-  }, [sync, id, unread]);
+    if (unreadId) sync.read(id, unreadId);
+  }, [sync, id, unreadId]);
   return (
-    <section>
-      {hasOlder && <input type="button" value="Older messages" onClick={loadOlder} />}
-      {messages.map((message) => (
-        <Message key={message.key} message={message} sync={sync} me={me} />
-      ))}
-      {typists.length > 0 && <p>typing…</p>}
-      <Composer onInput={notifyTyping} onSend={send} />
+    <section aria-label={conversation?.name ?? "Notes"}>
+      <Log onOlder={hasOlder && loadOlder}>
+        {messages.map((message) => (
+          <Message key={message.key} message={message} sync={sync} me={me} />
+        ))}
+      </Log>
+      <output>{typists.length > 0 && "typing…"}</output>
+      <Composer onSend={send} onInput={notifyTyping} />
     </section>
   );
 }

@@ -1,7 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 
-const { PARLEY_URL = "http://127.0.0.1:8080" } = process.env;
 const toSource = (name: string) => fileURLToPath(new URL(`../../packages/${name}.ts`, import.meta.url));
 
 export default defineConfig({
@@ -14,5 +13,4 @@ export default defineConfig({
     ],
   },
   build: { target: "es2023" },
-  server: { proxy: { "/v1": { target: PARLEY_URL, ws: true }, "/files": PARLEY_URL } },
 });

@@ -26,7 +26,7 @@ const LIBRARIES: Record<string, Alias[]> = {
     { find: /^react-dom(?=$|\/)/, replacement: "react-dom-18" },
   ],
   Preact: [
-    { find: /^react\/jsx-runtime$/, replacement: "preact/jsx-runtime" },
+    { find: /^react\/(jsx-(dev-)?runtime)$/, replacement: "preact/$1" },
     { find: /^react-dom\/client$/, replacement: "preact/compat/client" },
     { find: /^react$/, replacement: "preact/compat" },
   ],
@@ -37,6 +37,8 @@ async function openExample(t: Parameters<typeof proxy>[0], library: string) {
     root: EXAMPLE,
     configFile: join(EXAMPLE, "vite.config.ts"),
     resolve: { alias: LIBRARIES[library]! },
+    // Only then a StrictMode renders twice, and mistakes are logged.
+    define: { "process.env.NODE_ENV": '"development"' },
   });
   const app = await startApp(t);
   const { ann, bob, conversation } = await pair(app);
@@ -54,7 +56,8 @@ async function openExample(t: Parameters<typeof proxy>[0], library: string) {
   // Typing ends by a message here, not by its time.
   await page.addInitScript(`const { setTimeout: set } = globalThis;
     globalThis.setTimeout = (run, ms, ...rest) => (ms === 6000 ? 0 : set(run, ms, ...rest));`);
-  const open = () => page.goto(`${between.url}/#${ann.token}`);
+  const { id: user, token } = ann;
+  const open = () => page.goto(`${between.url}/#${new URLSearchParams({ url: between.url, user, token })}`);
   const treatSends = (fate: Fate) => {
     sendFate = fate;
   };
@@ -78,11 +81,11 @@ for (const library of Object.keys(LIBRARIES)) {
     const { app, bob, conversation, page, errors, open, asAnn, asBob } = await openExample(t, library);
     await say(app, bob, conversation, "Hello Ann");
     await open();
-    await shows(page, "h1", "Inbox (1), live");
-    await shows(page, "button", `${bob.name} Hello Ann1`);
+    await shows(page, "nav", /Inbox \(1\).*live/s);
+    await shows(page, "button", `${bob.name} Hello Ann 1`);
     await page.getByRole("button", { name: bob.name }).click();
-    await shows(page, "p", `${bob.name} Hello Ann`);
-    await shows(page, "h1", "Inbox (0), live");
+    await shows(page, "article", `${bob.name} Hello Ann`);
+    await shows(page, "nav", /Inbox \(0\).*live/s);
     assert.ok(await eventually(async () => (await asAnn.me()).unread_conversations === 0));
 
     const stop = new AbortController();
@@ -98,18 +101,18 @@ for (const library of Object.keys(LIBRARIES)) {
     });
     assert.ok(await shown);
     await write(page, "Hello Bob");
-    await shows(page, "p", "Hello Bob👍 0");
+    await shows(page, "article", "Hello Bob👍 0");
     assert.equal((await asBob.messages.list({ conversation_id: conversation })).data[0]!.text, "Hello Bob");
 
     await asBob.conversations.typing(conversation);
-    await shows(page, "p", "typing…");
+    await shows(page, "output", "typing…");
     const answer = await say(app, bob, conversation, "An answer");
-    await shows(page, "p", "An answer");
-    await page.locator("p", { hasText: "typing…" }).waitFor({ state: "detached" });
-    await page.locator("p", { hasText: "An answer" }).getByRole("button", { name: "👍 0" }).click();
-    await shows(page, "p", "An answer👍 1");
+    await shows(page, "article", "An answer");
+    await page.locator("output", { hasText: "typing…" }).waitFor({ state: "detached" });
+    await page.locator("article", { hasText: "An answer" }).getByRole("button", { name: "👍 0" }).click();
+    await shows(page, "article", "An answer👍 1");
     assert.ok(await eventually(async () => (await asBob.messages.retrieve(answer)).reactions.length === 1));
-    await page.locator("p", { hasText: "An answer" }).getByRole("button", { name: "👍 1" }).click();
+    await page.locator("article", { hasText: "An answer" }).getByRole("button", { name: "👍 1" }).click();
     assert.ok(await eventually(async () => (await asBob.messages.retrieve(answer)).reactions.length === 0));
     assert.deepEqual(errors, []);
   });
@@ -132,10 +135,13 @@ for (const library of Object.keys(LIBRARIES)) {
     const headers = { "content-type": "application/problem+json" };
     treatSends({ status: 403, headers, body });
     await write(page, "Refused");
-    await page.getByRole("button", { name: "Retry: Not today." }).waitFor();
+    await shows(page, "article", "Not today.");
+    await write(page, "Discarded");
+    await page.locator("article", { hasText: "Discarded" }).getByRole("button", { name: "Discard" }).click();
+    await page.locator("article", { hasText: "Discarded" }).waitFor({ state: "detached" });
     treatSends("pass");
-    await page.getByRole("button", { name: "Retry: Not today." }).click();
-    await shows(page, "p", "Refused👍 0");
+    await page.getByRole("button", { name: "Retry" }).click();
+    await shows(page, "article", "Refused👍 0");
 
     treatSends({ status: 502 });
     const { name, bytes: buffer } = (await plainPictures())[0]!;

@@ -14,9 +14,13 @@ interface Person {
   client: Parley;
 }
 
+type UserFields = Parameters<typeof createUser>[2];
+
 interface Demo {
   url: string;
-  addUser(username: string, fields?: object): Promise<Person>;
+  /** Removed when the process ends. */
+  folder: string;
+  addUser(username: string, fields?: Partial<UserFields>): Promise<Person>;
   ada: Person;
   bob: Person;
 }
@@ -24,7 +28,7 @@ interface Demo {
 /** Starts a server with a temporary folder. Both end with the process. */
 export async function startDemo(): Promise<Demo> {
   const folder = await mkdtemp(join(tmpdir(), "parley-example-"));
-  const settings = { PARLEY_DATA: folder, PARLEY_PORT: "0", PARLEY_LOG_LEVEL: "warn" };
+  const settings = { PARLEY_DATA: join(folder, "data"), PARLEY_PORT: "0", PARLEY_LOG_LEVEL: "warn" };
   // Pages of examples have another port, so another origin.
   const app = await createApp(readConfig({ ...settings, PARLEY_CORS_ORIGINS: "*" }));
   const stop = async () => {
@@ -35,7 +39,7 @@ export async function startDemo(): Promise<Demo> {
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stop);
   await app.start();
   const url = app.core.origin();
-  const addUser = async (username: string, fields: object = {}) => {
+  const addUser = async (username: string, fields: Partial<UserFields> = {}) => {
     const { id } = await createUser(app.core, null, { username, ...fields });
     const { token } = await createToken(app.core, null, id, {});
     return { id, token, client: new Parley({ url, token }) };
@@ -47,7 +51,7 @@ export async function startDemo(): Promise<Demo> {
     phone_number: "+15550100",
   });
   await bob.client.messages.create({ conversation_id, text: "Hello Ada" });
-  return { url, addUser, ada, bob };
+  return { url, folder, addUser, ada, bob };
 }
 
 /** Prints a link for each of the two, with which a page signs in. */

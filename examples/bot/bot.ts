@@ -1,0 +1,29 @@
+// A bot that counts words. It answers each message once, also those that arrived while it was not running.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { Parley, ParleyApiError } from "parley-client";
+
+const [file = "last-event"] = process.argv.slice(2);
+const bot = new Parley({ url: process.env.PARLEY_URL!, token: process.env.PARLEY_TOKEN! });
+
+function answer(text: string | null): string {
+  const segments = [...new Intl.Segmenter("en", { granularity: "word" }).segment(text ?? "")];
+  return `Words: ${segments.filter(({ isWordLike }) => isWordLike).length}`;
+}
+
+if (!existsSync(file)) writeFileSync(file, await bot.events.cursor());
+const after = readFileSync(file, "utf8");
+for await (const event of bot.events.stream({ after, types: ["message.created"] })) {
+  // The payload has only ids if the message was deleted meanwhile.
+  if (event.type !== "message.created" || !("sender" in event.payload)) continue;
+  const { id, conversation_id, sender, text } = event.payload;
+  if (sender?.kind === "person")
+    try {
+      // With the same client_id the server sends nothing twice: the bot may end before it has stored its position.
+      await bot.messages.create({ conversation_id, text: answer(text), client_id: `answer-${id}` });
+    } catch (error) {
+      // If there was no answer, end without a position, and try again at the next start.
+      if (!(error instanceof ParleyApiError) || error.status === 0) throw error;
+      console.error(error.detail);
+    }
+  writeFileSync(file, event.id);
+}

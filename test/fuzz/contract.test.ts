@@ -67,7 +67,11 @@ async function isDone(
 ) {
   // The result of a replay, or of an operation without a resource to read, may be gone by now.
   if (operation.method === "GET" || answer.headers.has("idempotent-replayed")) return;
-  if (/secret|test|redeliver|avatar$|block$|blocks\/|reactions\/|read$|typing$|join$|members/.test(operation.path))
+  if (
+    /secret|test|redeliver|avatar$|block$|blocks\/|reactions\/|read$|typing$|join$|members/.test(
+      operation.path,
+    )
+  )
     return;
   const attachment = answer.status === 200 && answer.headers.get("parley-attachment");
   const target = attachment

@@ -6,6 +6,7 @@ import { CURSOR, contactKey, META, type Meta, NOTHING, staleKey } from "./entrie
 import { Gap, ifAllowed, isCode, isNotFound, isPassing, isSignedOut, Lost, NoEvents } from "./failures.ts";
 import { settle } from "./operations.ts";
 import type { Pauses } from "./pauses.ts";
+import { readAll } from "./platform.ts";
 import { applyEvent, putNewest, putOlder, putRow, putSnapshot, SNAPSHOT } from "./reduce.ts";
 import type { Connection } from "./types.ts";
 
@@ -396,11 +397,4 @@ export class Live {
       },
     );
   }
-}
-
-/** Node 20 has no Array.fromAsync. */
-async function readAll<T>(list: AsyncIterable<T>): Promise<T[]> {
-  const items: T[] = [];
-  for await (const item of list) items.push(item);
-  return items;
 }

@@ -35,3 +35,10 @@ export function onOnline(listener: () => void): () => void {
   browser.addEventListener?.("online", listener);
   return () => browser.removeEventListener?.("online", listener);
 }
+
+/** Node 20 has no Array.fromAsync. */
+export async function readAll<T>(list: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of list) items.push(item);
+  return items;
+}

@@ -34,8 +34,8 @@ export const chat: readonly Mutant[] = [
   },
   {
     name: "sync: a device is live before it has what it missed",
-    find: 'if (after === this.#newest || !this.#getsAll) this.#hooks.state("live");',
-    replace: 'this.#hooks.state("live");',
+    find: 'else if (state === "ready" && this.#newest === null) this.#hooks.state("live");',
+    replace: 'else if (state === "ready") this.#hooks.state("live");',
     tests: ["sync/sync"],
   },
 ];

@@ -182,7 +182,7 @@ export function useMessages(id: string, state: ConversationState, around: string
   useEffect(() => {
     // Nothing is known, or all messages of the window were deleted.
     if (isEmpty) extend("older");
-    // What is shown does not move when messages follow.
+    // The shown messages do not move when others follow.
     else if (view.range.first === undefined && items[0]) view.show(start, end);
   });
   useEffect(() => people.learn(items.map(({ sender }) => sender)), [items]);

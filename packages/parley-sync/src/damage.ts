@@ -1,4 +1,4 @@
-// What is done about entries of the store that are not as they should be.
+// Drops entries of the store that are damaged, and has them read again.
 import type { Copy } from "./copy.ts";
 import { Draft } from "./draft.ts";
 import { META, NOTHING } from "./entries.ts";

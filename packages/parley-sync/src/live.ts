@@ -94,7 +94,7 @@ export class Live {
         }
         const isRefused = isSignedOut(error) || !isPassing(error);
         this.#hooks.state(isRefused ? "refused" : "connecting", error);
-        // What was read stays as it is.
+        // The copy stays as it was read.
         if (error instanceof NoEvents) return;
         await this.#pauses.wait(error, failures++);
       }

@@ -84,8 +84,8 @@ class Chat {
     try {
       let isRead = false;
       for await (const _ of changesOf(views, [ended.signal, impatient.signal], stop)) {
-        this.#report(window);
         await this.#show(window);
+        this.#report(window);
         if (!ended.signal.aborted || !this.#isSettled(impatient.signal.aborted)) continue;
         if (isRead || !this.#markRead()) break;
         isRead = true;
@@ -129,7 +129,10 @@ class Chat {
   #canBeginEarly({ isTerminal }: Window): boolean {
     const now = this.#view.getSnapshot();
     if (this.#transcript.isBegun) return false;
-    return (isTerminal && this.#transcript.canBegin(now)) || (this.#isAway && now.messages.length > 0);
+    return (
+      (isTerminal && this.#transcript.canBegin(now)) ||
+      (whyAway(this.#sync) !== undefined && now.messages.length > 0)
+    );
   }
 
   /** Reads from the server what the copy does not have. Returns false if the server can't be reached. */

@@ -169,35 +169,35 @@ testScenes("messages over a failing network", {
     const { ann, id } = await meet(world);
     const { page } = ann;
     proxy.fate = (line) => (isSend(line) ? "break" : "pass");
-    await write(page, "one");
-    await write(page, "two");
+    await write(page, "wait 1");
+    await write(page, "wait 2");
     await page.getByText("Not sent yet").first().waitFor();
-    await page.getByRole("textbox", { name: "Message to Bob" }).fill("three");
+    await page.getByRole("textbox", { name: "Message to Bob" }).fill("draft 3");
     await revokeTokensOf(server.app.core, null, ann.user.id);
     await page.getByText("You were signed out.").waitFor();
     const unsent = page.getByRole("list", { name: "Not sent" }).getByRole("listitem");
-    assert.deepEqual(await unsent.allTextContents(), ["“one”, to Bob", "“two”, to Bob"]);
+    assert.deepEqual(await unsent.allTextContents(), ["“wait 1”, to Bob", "“wait 2”, to Bob"]);
     proxy.fate = () => "pass";
     const { token } = await createToken(server.app.core, null, ann.user.id, {});
     await signIn(page, proxy.url, token);
     await page.getByRole("option", { name: "Bob" }).click();
-    await find(page, "two").and(page.locator(":not(.outgoing)")).waitFor();
-    assert.deepEqual(await shownTexts(page), ["one", "two"]);
+    await find(page, "wait 2").and(page.locator(":not(.outgoing)")).waitFor();
+    assert.deepEqual(await shownTexts(page), ["wait 1", "wait 2"]);
     const field = page.getByRole("textbox", { name: "Message to Bob" });
-    assert.equal(await field.inputValue(), "three");
+    assert.equal(await field.inputValue(), "draft 3");
     const again = { ...ann.user, headers: { authorization: `Bearer ${token}` } };
-    assert.deepEqual(await listTexts(server, again, id), ["one", "two"]);
+    assert.deepEqual(await listTexts(server, again, id), ["wait 1", "wait 2"]);
     // Another user of the browser finds neither drafts nor messages.
     proxy.fate = (line) => (isSend(line) ? "break" : "pass");
-    await write(page, "four");
+    await write(page, "wait 4");
     await page.getByText("Not sent yet").first().waitFor();
-    await field.fill("three");
+    await field.fill("draft 3");
     await revokeTokensOf(server.app.core, null, ann.user.id);
     await page.getByText("You were signed out.").waitFor();
-    for (const text of ["one", "four", "three"])
+    for (const text of ["wait 1", "wait 4", "draft 3"])
       assert.ok((await page.evaluate(readKept)).includes(text), text);
     await signIn(page, proxy.url, (await server.user()).token);
-    for (const text of ["one", "four", "three"])
+    for (const text of ["wait 1", "wait 4", "draft 3"])
       assert.ok(!(await page.evaluate(readKept)).includes(text), text);
     assert.deepEqual(ann.guard.complaints, []);
   },

@@ -4,8 +4,8 @@ import { useMemo } from "preact/hooks";
 import type { Attachment, Message } from "../../../packages/parley-client/src/index.ts";
 import type {
   EditOperation,
-  Operation,
   PendingFile,
+  Reason,
   SyncMessage,
 } from "../../../packages/parley-sync/src/index.ts";
 import { explain } from "../failures.ts";
@@ -88,7 +88,11 @@ function MessageView({ message, actions, own, follows, quoted, progress, refused
         {text !== null && <p class="message-text">{text}</p>}
         {message.files.length > 0 && <Sending message={message} isHeldUp={message.reason !== null} />}
         {refusedEdit && (
-          <Refused doing={`“${refusedEdit.text}” did not replace it.`} operation={refusedEdit} />
+          <Refused
+            doing={`“${refusedEdit.text}” did not replace it.`}
+            name={refusedEdit.key}
+            reason={refusedEdit.reason}
+          />
         )}
         {text === null && attachments.length === 0 && message.files.length === 0 && (
           <p class="message-text muted">{toOneLine(message)}</p>
@@ -272,15 +276,13 @@ export function OutgoingRow(props: {
 /** How far a message has come that is not sent as a whole. */
 function Sending({ message, isHeldUp }: { message: SyncMessage; isHeldUp: boolean }) {
   const { sync } = useSession();
-  const operations = sync.outbox().getSnapshot();
-  const operation = operations.find((each) => each.kind === "send" && each.client_id === message.key);
-  if (!operation) return null;
-  if (message.state === "failed") return <Refused doing="Not sent." operation={operation} />;
+  const { key, state, reason } = message;
+  if (state === "failed") return <Refused doing="Not sent." name={key} reason={reason} />;
   return (
     <div class="message-wait">
       <p class={isHeldUp ? "message-foot muted" : "message-foot muted reading"}>
         {isHeldUp ? "Not sent yet, trying again" : "Sending…"}
-        <button type="button" class="button" onClick={() => leave(sync.discard(operation.key))}>
+        <button type="button" class="button" onClick={() => leave(sync.discard(key))}>
           Cancel
         </button>
       </p>
@@ -292,18 +294,20 @@ function Sending({ message, isHeldUp }: { message: SyncMessage; isHeldUp: boolea
 /** After these errors another attempt would also be refused. */
 const HOPELESS = ["source_changed", "file_too_large", "unexpected"];
 
-function Refused({ doing, operation: { key, reason } }: { doing: string; operation: Operation }) {
+/** `name`: of the operation. */
+function Refused(props: { doing: string; name: string; reason: Reason | null }) {
+  const { doing, name, reason } = props;
   const { sync } = useSession();
   const isReply = reason?.param === "reply_to_id";
   return (
     <p class="message-foot failure" role="alert">
       {doing} {isReply ? "The message that it replies to was deleted." : explain(toError(reason))}
       {!HOPELESS.includes(reason?.code ?? "") && (
-        <button type="button" class="button" onClick={() => leave(sync.retry(key))}>
+        <button type="button" class="button" onClick={() => leave(sync.retry(name))}>
           Try again
         </button>
       )}
-      <button type="button" class="button" onClick={() => leave(sync.discard(key))}>
+      <button type="button" class="button" onClick={() => leave(sync.discard(name))}>
         Discard
       </button>
     </p>

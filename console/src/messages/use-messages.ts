@@ -116,13 +116,16 @@ class MessageWindow {
     }
     const isHere = oldest && (oldest.id <= around || !this.all.hasOlder) && !this.all.hasNewer;
     if (isHere) return this.#showAround(around);
-    this.load = async () => {
+    const load = async () => {
       const far = await this.#sync.around(this.#id, around);
+      // Another message is wanted by now.
+      if (this.load !== load) return far.close();
       this.close();
       this.far = far;
       this.all = join(this.#sync.conversation(this.#id).getSnapshot(), far.getSnapshot());
       this.#showAround(around);
     };
+    this.load = load;
     return false;
   }
 
@@ -164,7 +167,7 @@ export function useMessages(id: string, state: ConversationState, around: string
   view.all = all;
   const [start, end] = view.bounds;
   const items = useMemo(() => all.messages.slice(start, end), [all, start, end]);
-  const isEmpty = items.length === 0 && (all.hasOlder || all.hasNewer);
+  const isEmpty = items.length === 0 && (start > 0 || all.hasOlder || all.hasNewer);
   const open = (around?: string) => (view.open(around) ? redraw() : loading.restart());
   const extend = (act: "older" | "newer") => {
     if (loading.loading) return;

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Parley } from "../../packages/parley-client/src/index.ts";
 import { type Batch, memoryStore, type SyncMessage } from "../../packages/parley-sync/src/index.ts";
+import { deleteUser } from "../../src/core/people/users.ts";
 import { sharedApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
-import { pair, say } from "../support/people.ts";
+import { pair, say, trio } from "../support/people.ts";
 import { proxy } from "../support/proxy.ts";
 import { openDevice, plain, settled, show } from "./device.ts";
 
@@ -301,4 +302,16 @@ test("close ends a pause that the server asked for", async (t) => {
   assert.equal(timers.size, 1);
   await device.sync.close();
   assert.equal(timers.size, 0);
+});
+
+test("the name of an erased user leaves the copy", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await trio(app);
+  await say(app, bob, conversation, "from Bob");
+  const device = await openDevice(t, { url: app.url, token: ann.token });
+  const view = show(t, device, conversation);
+  const sender = () => view.getSnapshot().messages.find(({ text }) => text === "from Bob")?.sender;
+  assert.ok(await eventually(async () => sender()?.id === bob.id));
+  await deleteUser(app.app.core, null, bob.id);
+  assert.ok(await eventually(async () => sender() === null));
 });

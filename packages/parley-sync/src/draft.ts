@@ -61,6 +61,8 @@ export class Draft {
     const talk = this.talk(conversation_id)!;
     const before = this.message(conversation_id, id);
     const kept = before ? withFileDetails(message, before) : message;
+    // The sender was erased, for which there is no event: other messages may have the name, too.
+    if (before?.sender && !message.sender) this.markStale(conversation_id, "window");
     this.change(conversation_id, {
       count: talk.count + (before ? 0 : 1),
       bytes: talk.bytes + sizeOf(kept) - (before ? sizeOf(before) : 0),

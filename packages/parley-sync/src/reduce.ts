@@ -120,6 +120,8 @@ export function addMessage(draft: Draft, meta: Meta, message: Message): void {
   updateMessage(draft, message);
   if (!isNew) return;
   draft.change(conversation_id, { tail: id });
+  // The message says that an erased user has left. Others may still have the name.
+  if (sender === null) draft.markStale(conversation_id, "window");
   // Messages of the system are never unread, nor the last one.
   if (type !== "text") return;
   const { row } = draft.talk(conversation_id)!;

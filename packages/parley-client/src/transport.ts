@@ -326,9 +326,14 @@ function toHeaders(call: Call): Record<string, string> {
   };
 }
 
-/** Returns 128 random bits, for example for an `idempotencyKey`. Pages without TLS have no `crypto.randomUUID`. */
+/**
+ * Returns 128 random bits, for example for an `idempotencyKey`. Not for secrets: React Native has no `crypto`. Pages without
+ * TLS have it without `randomUUID`.
+ */
 export function randomKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const bytes = new Uint8Array(16);
+  if (globalThis.crypto) crypto.getRandomValues(bytes);
+  else for (const at of bytes.keys()) bytes[at] = Math.random() * 256;
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 

@@ -15,7 +15,7 @@ const WITH_LIBVIPS = [
   "Apache-2.0 AND LGPL-3.0-or-later",
   "Apache-2.0 AND LGPL-3.0-or-later AND MIT",
 ];
-const ALLOWED_FOR_DEVELOPMENT = [...ALLOWED, "MPL-2.0", "BlueOak-1.0.0", ...WITH_LIBVIPS];
+const ALLOWED_FOR_DEVELOPMENT = [...ALLOWED, "MPL-2.0", "BSD-2-Clause", "BlueOak-1.0.0", ...WITH_LIBVIPS];
 /** MIT by their LICENSE or readme, which the lock file does not show. */
 const SAID_OTHERWISE = ["busboy", "streamsearch", "exif", "exif-parser", "combine-errors"];
 /** docs/dependencies.md explains what each script does. */

@@ -1,16 +1,16 @@
 // The connection to the server: keeps the copy up to date.
-import type { Conversation, Me, Member, Parley, Snapshot, StreamEvent, StreamState } from "parley-client";
+import type { Me, Parley, StreamEvent, StreamState } from "parley-client";
 import type { Copy } from "./copy.ts";
 import { Draft } from "./draft.ts";
 import { CURSOR, contactKey, META, type Meta, NOTHING, staleKey } from "./entries.ts";
-import { Gap, ifAllowed, isCode, isNotFound, isPassing, isSignedOut, Lost, NoEvents } from "./failures.ts";
+import { Gap, isCode, isNotFound, isPassing, isSignedOut, Lost, NoEvents } from "./failures.ts";
 import { settle } from "./operations.ts";
 import type { Pauses } from "./pauses.ts";
 import { readAll } from "./platform.ts";
-import { applyEvent, putNewest, putOlder, putRow, putSnapshot, SNAPSHOT } from "./reduce.ts";
+import { PAGE, type Reader, readConversation, readSnapshot } from "./reads.ts";
+import { applyEvent, putNewest, putOlder, putRow, putSnapshot } from "./reduce.ts";
 import type { Connection } from "./types.ts";
 
-const PAGE = 50;
 const CONTACTS_PAGE = 100;
 
 /** So many conversations may have their messages in memory though nothing shows them. */
@@ -45,6 +45,7 @@ export class Live {
   readonly #hooks: Hooks;
   readonly #include: string | undefined;
   readonly #stop = new AbortController();
+  readonly #reader: Reader;
   #following = new AbortController();
   /** The newest event when the last snapshot was taken; null once the copy has it. */
   #newest: string | null = null;
@@ -61,6 +62,7 @@ export class Live {
     this.#pauses = pauses;
     this.#include = include;
     this.#hooks = hooks;
+    this.#reader = { client, include, can: (scope) => this.#can(scope), signal: this.#stop.signal };
   }
 
   stop(): void {
@@ -104,7 +106,7 @@ export class Live {
   /** Reads what is newest. Events after the cursor bring the rest. */
   async #begin(): Promise<void> {
     const { signal } = this.#stop;
-    const snapshot = await this.#readSnapshot(signal);
+    const snapshot = await readSnapshot(this.#reader);
     this.#newest = snapshot.last_event_id;
     const known = this.#copy.meta;
     if (known && known.me.id !== snapshot.me.id) await this.#hooks.otherUser();
@@ -119,16 +121,6 @@ export class Live {
     if (this.#can("contacts:read")) await this.#readContacts();
     this.isReady = true;
     this.#repair();
-  }
-
-  /** Without `messages:read` there are no conversations. */
-  async #readSnapshot(signal: AbortSignal): Promise<Snapshot> {
-    const query = { ...SNAPSHOT, include: this.#include };
-    const snapshot = await ifAllowed(this.#client.snapshot(query, { signal }));
-    if (snapshot) return snapshot;
-    const last_event_id = (await ifAllowed(this.#client.events.cursor({ signal }))) ?? null;
-    const me = await this.#client.me({ signal });
-    return { me, conversations: [], has_more: false, last_event_id };
   }
 
   /** Pinned conversations are shown first, also if their last activity was long ago. */
@@ -292,7 +284,7 @@ export class Live {
     try {
       await this.#reading(
         id,
-        () => this.#fetch(id, isWhole),
+        () => readConversation(this.#reader, id, isWhole),
         (draft, { row, contact, page, members }) => {
           const meta = this.#copy.meta!;
           if (page || draft.talk(id)) putRow(draft, { ...meta, inboxFloor: "" }, row);
@@ -309,30 +301,6 @@ export class Live {
       await this.#copy.load(id);
       this.#commit((draft) => draft.dropTalk(id));
     }
-  }
-
-  async #fetch(id: string, isWhole: boolean) {
-    const options = { signal: this.#stop.signal };
-    const row = await this.#client.conversations.retrieve(id, options);
-    return {
-      row,
-      contact:
-        row.contact_id !== null && this.#can("contacts:read")
-          ? await this.#client.contacts.retrieve(row.contact_id, options)
-          : undefined,
-      page: isWhole
-        ? await this.#client.messages.list(
-            { conversation_id: id, limit: PAGE, include: this.#include },
-            options,
-          )
-        : undefined,
-      members: isWhole ? await this.#members(row) : undefined,
-    };
-  }
-
-  async #members({ group_id }: Conversation): Promise<Member[] | undefined> {
-    if (group_id === null || !this.#can("groups:read")) return;
-    return readAll(this.#client.groups.listMembers(group_id, {}, { signal: this.#stop.signal }));
   }
 
   /** Loads the page before the messages that are kept, or the conversation as a whole if it is unknown. */

@@ -30,7 +30,13 @@ function listen(t: TestContext, parley: Parley, options: Options) {
     stop.abort();
     return ended;
   };
-  return { ids, ended, close, ready: async () => assert.ok(await eventually(async () => isReady)) };
+  return {
+    ids,
+    ended,
+    close,
+    isReady: () => isReady,
+    ready: async () => assert.ok(await eventually(async () => isReady)),
+  };
 }
 
 const add = (parley: Parley, username: string) =>
@@ -134,6 +140,50 @@ test("a WebSocket that worked is tried again, whatever replaced it meanwhile", a
   await add(parley, "ada");
   assert.ok(await eventually(async () => stream.ids.length === 1));
   await stream.close();
+});
+
+onCarriers("reconnect replaces the connection at once", async (t, carrier, config) => {
+  const server = await startOn(t, config);
+  let answer: Fate = "pass";
+  const between = await proxy(t, server.url, (path) => (path === "/v1/events" ? answer : "pass"));
+  const { token } = await server.user();
+  const parley = new Parley({ url: between.url, token, ...carrier });
+  const browser = new EventTarget();
+  Object.assign(globalThis, { addEventListener: browser.addEventListener.bind(browser) });
+  t.after(() => Reflect.deleteProperty(globalThis, "addEventListener"));
+  parley.events.reconnect();
+  const stream = listen(t, parley, {});
+  await stream.ready();
+  const wakes = [() => parley.events.reconnect(), () => void browser.dispatchEvent(new Event("online"))];
+  const replaced = async (wake: () => void) => {
+    const before = between.seen.length;
+    wake();
+    assert.ok(await eventually(async () => between.seen.length > before && between.underWay() === 1));
+    await stream.ready();
+  };
+  for (const wake of wakes) await replaced(wake);
+  // Pauses last for minutes.
+  t.mock.method(Math, "random", () => 1000);
+  for (const wake of wakes) {
+    answer = { status: 502 };
+    between.cut();
+    assert.ok(await eventually(async () => !stream.isReady()));
+    answer = "pass";
+    await replaced(wake);
+  }
+  await add(parley, "ada");
+  assert.ok(await eventually(async () => stream.ids.length === 1));
+  await stream.close();
+  answer = { status: 503, headers: { "retry-after": "60" } };
+  const waits = Promise.withResolvers<number>();
+  const other = new Parley({ url: between.url, token, onWait: waits.resolve, ...carrier });
+  const asked = listen(t, other, {});
+  await waits.promise;
+  const before = between.seen.length;
+  other.events.reconnect();
+  await add(parley, "grace");
+  assert.equal(between.seen.length, before + 1, "the server asked for the pause");
+  await asked.close();
 });
 
 test("aborting closes the connection, also while the caller does not wait for an event", async (t) => {

@@ -22,11 +22,21 @@ interface Listener {
   onRefused(error: unknown): void;
 }
 
+interface Pause {
+  failures: number;
+  hasBegun: boolean;
+  signal: AbortSignal;
+  /** Ends the pause, unless the server asked for it. */
+  attempt: AbortSignal;
+}
+
 /** One connection for all streams of a client, over a WebSocket or as server-sent events. It is open while it has listeners. */
 export class Live {
   readonly #transport: Transport;
   readonly #listeners = new Set<Listener>();
   #stop = new AbortController();
+  /** Ends the current connection, or the pause before the next one. */
+  #attempt = new AbortController();
   /** The id of the newest event that has arrived, or of the one after which the connection began. */
   #last: string | undefined;
   #isReady = false;
@@ -57,6 +67,7 @@ export class Live {
     this.#last = undefined;
     this.#isReady = false;
     this.#stop = new AbortController();
+    onOnline(this.#stop.signal, () => this.reconnect());
     void this.#run(this.#stop.signal);
   }
 
@@ -64,11 +75,17 @@ export class Live {
     if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#stop.abort();
   }
 
+  /** Connects again at once, except during a pause that the server asked for. */
+  reconnect(): void {
+    this.#attempt.abort();
+  }
+
   async #run(signal: AbortSignal): Promise<void> {
     try {
       await this.#reconnect(signal);
     } catch (error) {
       if (signal.aborted) return;
+      this.#stop.abort();
       const refused = [...this.#listeners];
       this.#listeners.clear();
       for (const listener of refused) listener.onRefused(error);
@@ -79,9 +96,11 @@ export class Live {
   async #reconnect(signal: AbortSignal): Promise<never> {
     let hasBegun = false;
     for (let failures = 1; ; failures++) {
+      this.#attempt = new AbortController();
+      const attempt = AbortSignal.any([signal, this.#attempt.signal]);
       let readyAt = Number.POSITIVE_INFINITY;
       const onReady = (id: string) => {
-        if (signal.aborted) return;
+        if (attempt.aborted) return;
         hasBegun = true;
         readyAt = performance.now();
         this.#last ??= id;
@@ -89,13 +108,13 @@ export class Live {
         for (const listener of this.#listeners) listener.onReady(this.#last);
       };
       const onEvent = (event: StreamEvent) => {
-        if (signal.aborted) return;
+        if (attempt.aborted) return;
         failures = 1;
         if (event.type !== "typing") this.#last = event.id;
         for (const listener of this.#listeners) listener.onEvent(event);
       };
       try {
-        await this.#follow({ after: this.#last, signal, onReady, onEvent });
+        await this.#follow({ after: this.#last, signal: attempt, onReady, onEvent });
       } catch (error) {
         signal.throwIfAborted();
         this.#isReady = false;
@@ -106,11 +125,22 @@ export class Live {
           continue;
         }
         if (performance.now() - readyAt > LONGEST_PAUSE_MS) failures = 1;
-        if (hasBegun ? !isOutage(error) : !isPassing(error)) throw error;
+        if (!attempt.aborted && (hasBegun ? !isOutage(error) : !isPassing(error))) throw error;
         for (const listener of this.#listeners) listener.onLost();
-        if (hasBegun) await sleep(pauseBefore(error as ParleyApiError, failures), signal);
-        else await this.#transport.pause(error as ParleyApiError, failures, signal);
+        if (!attempt.aborted)
+          await this.#pause(error as ParleyApiError, { failures, hasBegun, signal, attempt });
+        if (attempt.aborted) failures = 0;
       }
+    }
+  }
+
+  async #pause(error: ParleyApiError, { failures, hasBegun, signal, attempt }: Pause): Promise<void> {
+    const end = error.retryAfter === undefined ? attempt : signal;
+    try {
+      if (hasBegun) await sleep(pauseBefore(error, failures), end);
+      else await this.#transport.pause(error, failures, end);
+    } catch (thrown) {
+      if (signal.aborted || !attempt.aborted) throw thrown;
     }
   }
 
@@ -167,6 +197,15 @@ export class Live {
 /** Whether `fetch` passes on the parts of an answer as they arrive. That of React Native does not. */
 function canStream(): boolean {
   return "body" in Response.prototype;
+}
+
+interface Browser {
+  addEventListener(type: "online", listener: () => void, options: { signal: AbortSignal }): void;
+}
+
+/** Calls back when a browser is online again, until the signal is aborted. */
+function onOnline(signal: AbortSignal, listener: () => void): void {
+  (globalThis as Partial<Browser>).addEventListener?.("online", listener, { signal });
 }
 
 function isErased(error: unknown): boolean {

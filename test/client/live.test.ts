@@ -101,20 +101,45 @@ test("a reader that is too slow for the connection lists the events that it has 
   await fast.close();
 });
 
-test("server-sent events replace a WebSocket that does not come about, for the life of the client", async (t) => {
+test("server-sent events replace a WebSocket that does not come about, which is tried again later", async (t) => {
   const server = await startApp(t);
+  const clock = performance.now.bind(performance);
+  let minutes = 0;
+  t.mock.method(performance, "now", () => clock() + minutes * 60_000);
   const refusals: Fate[] = [{ status: 200, body: "Welcome" }, { status: 426 }, "lose the answer"];
   for (const refusal of refusals) {
-    const between = await proxy(t, server.url, (_path, _seen, isUpgrade) => (isUpgrade ? refusal : "pass"));
+    let answer = refusal;
+    const between = await proxy(t, server.url, (_path, _seen, isUpgrade) => (isUpgrade ? answer : "pass"));
     const { token } = await server.user();
     const parley = new Parley({ url: between.url, token });
     const stream = listen(t, parley, {});
     await stream.ready();
-    between.cut();
+    const upgrades = () => between.seen.filter(({ isUpgrade }) => isUpgrade).length;
+    const reconnect = async () => {
+      const streams = () => between.seen.filter(({ path }) => path === "/v1/events").length - upgrades();
+      const before = { streams: streams(), upgrades: upgrades() };
+      parley.events.reconnect();
+      const isNew = async () =>
+        answer === "pass" ? upgrades() > before.upgrades : streams() > before.streams;
+      assert.ok(await eventually(isNew));
+      assert.ok(await eventually(async () => between.underWay() === 1));
+      await stream.ready();
+    };
+    await reconnect();
+    assert.equal(upgrades(), 1, "a proxy may lose WebSockets, after a long wait each");
+    minutes += 6;
+    await reconnect();
+    assert.equal(upgrades(), 2);
+    minutes += 6;
+    await reconnect();
+    assert.equal(upgrades(), 2, "the time until the next try doubles");
+    minutes += 6;
+    answer = "pass";
+    await reconnect();
+    assert.equal(upgrades(), 3);
     await add(parley, "ada");
     assert.ok(await eventually(async () => stream.ids.length === 1));
     await stream.close();
-    assert.equal(between.seen.filter(({ isUpgrade }) => isUpgrade).length, 1);
   }
 });
 

@@ -99,4 +99,10 @@ export const sync: readonly Mutant[] = [
     replace: 'let upload = undefined as SendOperation["uploads"][string] | undefined;',
     tests: ["sync/large-files"],
   },
+  {
+    name: "sync: each connection waits for a WebSocket that a proxy loses",
+    find: "this.#socketFrom = performance.now() + this.#socketPauseMs;",
+    replace: "",
+    tests: ["client/live"],
+  },
 ];

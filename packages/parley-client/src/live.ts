@@ -8,6 +8,9 @@ import type { StreamEvent } from "./types.ts";
 
 /** The server sends a heartbeat every 15 seconds. */
 const IDLE_MS = 45_000;
+/** A WebSocket that a proxy loses delays each connection, one that failed by chance is worth another try. */
+const FIRST_SOCKET_PAUSE_MS = 5 * 60_000;
+const LONGEST_SOCKET_PAUSE_MS = 60 * 60_000;
 
 /** Takes the events of the connection. */
 interface Listener {
@@ -40,9 +43,10 @@ export class Live {
   /** The id of the newest event that has arrived, or of the one after which the connection began. */
   #last: string | undefined;
   #isReady = false;
-  /** Whether a WebSocket has been ready. Only then is a failure of the next one no reason to do without. */
-  #hadSocket = false;
-  #isSocketRefused = false;
+  /** When a WebSocket is tried again (of `performance.now`). */
+  #socketFrom = 0;
+  /** The time without, if the next WebSocket fails: none if the last one worked. */
+  #socketPauseMs = FIRST_SOCKET_PAUSE_MS;
 
   constructor(transport: Transport) {
     this.#transport = transport;
@@ -147,11 +151,11 @@ export class Live {
   /** Follows one connection until it ends, which is always an error. */
   async #follow(follow: Follow): Promise<void> {
     const { WebSocket } = this.#transport;
-    if (WebSocket === undefined || this.#isSocketRefused) return this.#followSent(follow);
+    if (WebSocket === undefined || performance.now() < this.#socketFrom) return this.#followSent(follow);
     let isReady = false;
     const onReady = (id: string) => {
       isReady = true;
-      this.#hadSocket = true;
+      this.#socketPauseMs = 0;
       follow.onReady(id);
     };
     try {
@@ -164,7 +168,9 @@ export class Live {
     await this.#followSent({
       ...follow,
       onReady: (id) => {
-        this.#isSocketRefused = !this.#hadSocket;
+        this.#socketFrom = performance.now() + this.#socketPauseMs;
+        const doubled = Math.max(FIRST_SOCKET_PAUSE_MS, 2 * this.#socketPauseMs);
+        this.#socketPauseMs = Math.min(LONGEST_SOCKET_PAUSE_MS, doubled);
         follow.onReady(id);
       },
     });

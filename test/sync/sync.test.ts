@@ -315,3 +315,23 @@ test("the name of an erased user leaves the copy", async (t) => {
   await deleteUser(app.app.core, null, bob.id);
   assert.ok(await eventually(async () => sender() === null));
 });
+
+test("wake replaces a connection that other streams of the app share", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await pair(app);
+  const between = await proxy(t, app.url, () => "pass");
+  const device = await openDevice(t, { url: between.url, token: ann.token });
+  assert.ok(await settled(device));
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const ready = Promise.withResolvers<void>();
+  const onState = (state: string) => state === "ready" && ready.resolve();
+  const next = device.client.events.stream({ signal: stop.signal, onState }).next();
+  await ready.promise;
+  const opened = () => between.seen.filter(({ path }) => path === "/v1/events").length;
+  const before = opened();
+  device.sync.wake();
+  assert.ok(await eventually(async () => opened() > before));
+  await say(app, bob, conversation, "hello");
+  assert.equal((await next).done, false);
+});

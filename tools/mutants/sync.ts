@@ -100,6 +100,12 @@ export const sync: readonly Mutant[] = [
     tests: ["sync/large-files"],
   },
   {
+    name: "sync: wake keeps a connection that other streams share",
+    find: "this.#client.events.reconnect();",
+    replace: "",
+    tests: ["sync/sync"],
+  },
+  {
     name: "sync: each connection waits for a WebSocket that a proxy loses",
     find: "this.#socketFrom = performance.now() + this.#socketPauseMs;",
     replace: "",

@@ -73,6 +73,8 @@ export class Live {
   /** Connects again at once: a connection of another network would hang until it times out. */
   wake(): void {
     this.#following.abort();
+    // Other streams of the app keep the connection open.
+    this.#client.events.reconnect();
     this.#pauses.wake();
   }
 

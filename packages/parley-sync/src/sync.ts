@@ -111,7 +111,8 @@ class Sync {
     });
     // Another tab may have signed out meanwhile.
     if (this.#closing) return;
-    this.#endOnline = onOnline(this.wake);
+    // Each tab is notified.
+    this.#endOnline = onOnline(() => this.#live?.wake());
     this.#tabs.start();
   }
 

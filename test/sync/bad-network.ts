@@ -1,4 +1,6 @@
-// A transport that loses, delays, doubles and cuts, as `fetch`.
+// A transport that loses, delays, doubles and cuts: requests as `fetch`, WebSockets as a relay of bytes.
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { Chance } from "../support/scale.ts";
 
 /** How often each thing happens to a request, from 0 to 1. */
@@ -12,20 +14,50 @@ export interface Faults {
 
 export const NONE: Faults = { loseRequest: 0, loseAnswer: 0, double: 0, delay: 0, cut: 0 };
 export const BAD: Faults = { loseRequest: 0.1, loseAnswer: 0.1, double: 0.15, delay: 0.3, cut: 0.1 };
+/** What carries events. With both, server-sent events replace a WebSocket that is lost. */
+export const TRANSPORTS = ["WebSocket", "server-sent events", "both"] as const;
+export type NetworkTransport = (typeof TRANSPORTS)[number];
+
 /** Cuts come within this many bytes of an answer: some in mid-event, some in mid-character. */
 const CUT_WITHIN = 4_000;
 const MAX_DELAY_MS = 15;
 
 export class BadNetwork {
   faults = NONE;
+  readonly #transport: NetworkTransport;
   readonly #chance: Chance;
   readonly #cuts = new Set<() => void>();
+  readonly #sockets = new Set<Socket>();
+  readonly #relay = createServer((socket) => this.#carry(socket));
+  #server = { hostname: "", port: 0 };
   #isAway = false;
+  /** Takes the place of `WebSocket`. */
+  webSocket: typeof WebSocket | false = false;
   /** How often each fault has happened. */
   readonly met = { ...NONE };
 
-  constructor(chance: Chance) {
+  constructor(transport: NetworkTransport, chance: Chance) {
+    this.#transport = transport;
     this.#chance = chance;
+  }
+
+  async start(url: string): Promise<void> {
+    if (this.#transport === "server-sent events") return;
+    const { hostname, port } = new URL(url);
+    this.#server = { hostname, port: Number(port) };
+    this.#relay.listen(0, "127.0.0.1");
+    await once(this.#relay, "listening");
+    const relay = `ws://127.0.0.1:${(this.#relay.address() as AddressInfo).port}`;
+    this.webSocket = class extends WebSocket {
+      constructor(...[address, protocols]: ConstructorParameters<typeof WebSocket>) {
+        super(relay + new URL(address).pathname, protocols);
+      }
+    };
+  }
+
+  end(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#relay.close();
   }
 
   /** Nothing arrives, and what is open is cut, as for a device that sleeps or a process that is gone. */
@@ -43,13 +75,16 @@ export class BadNetwork {
     for (const cut of this.#cuts) cut();
   }
 
+  #hits(name: keyof Faults): boolean {
+    const isHit = this.#chance() < this.faults[name];
+    if (isHit) this.met[name]++;
+    return isHit;
+  }
+
   readonly fetch: typeof fetch = async (input, init) => {
-    const { faults } = this;
-    const hits = (name: keyof Faults) => {
-      const isHit = this.#chance() < faults[name];
-      if (isHit) this.met[name]++;
-      return isHit;
-    };
+    const hits = (name: keyof Faults) => this.#hits(name);
+    if (this.#transport === "WebSocket" && new Headers(init?.headers).get("accept") === "text/event-stream")
+      throw new TypeError("lost");
     if (hits("delay")) await this.#pause();
     if (this.#isAway || hits("loseRequest")) throw new TypeError("lost");
     const isRepeatable = typeof init?.body === "string" || init?.body == null;
@@ -65,6 +100,50 @@ export class BadNetwork {
     }
     return answer.body ? this.#cuttable(answer, hits("cut")) : answer;
   };
+
+  /** Passes on the bytes of one WebSocket. */
+  #carry(device: Socket): void {
+    const server = connect(this.#server.port, this.#server.hostname);
+    const isLost = this.#isAway || this.#hits("loseRequest");
+    const losesAnswer = this.#hits("loseAnswer");
+    let left = this.#hits("cut") ? Math.floor(this.#chance() * CUT_WITHIN) : Number.POSITIVE_INFINITY;
+    const end = () => {
+      this.#cuts.delete(cut);
+      server.destroy();
+      device.destroySoon();
+    };
+    // A device that sleeps is not notified: the connection stays silent.
+    const cut = () => {
+      if (this.#isAway && this.#chance() < 0.5) {
+        this.#cuts.delete(cut);
+        server.destroy();
+      } else end();
+    };
+    const pass = async (from: Socket, to: Socket, isAnswer: boolean) => {
+      try {
+        for await (const chunk of from as AsyncIterable<Buffer>) {
+          if (this.#hits("delay")) await this.#pause();
+          // A silent connection passes nothing on.
+          if (!this.#cuts.has(cut)) continue;
+          if (isAnswer && losesAnswer) break;
+          to.write(chunk.subarray(0, left));
+          left -= chunk.length;
+          if (left < 0) break;
+        }
+      } catch {
+        // It was destroyed.
+      }
+      if (this.#cuts.has(cut)) end();
+    };
+    for (const socket of [device, server]) {
+      this.#sockets.add(socket);
+      socket.on("error", () => {}).on("close", () => this.#sockets.delete(socket));
+    }
+    this.#cuts.add(cut);
+    if (isLost) end();
+    void pass(device, server, false);
+    void pass(server, device, true);
+  }
 
   #pause(): Promise<void> {
     return new Promise((resolve) => setTimeout(resolve, this.#chance() * MAX_DELAY_MS));

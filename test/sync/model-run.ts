@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { startOn, testConfig } from "../support/app.ts";
 import { type Engine, postgresConfig } from "../support/on-engines.ts";
 import { chanceFrom, isLong, scaled } from "../support/scale.ts";
-import { type Faults, NONE } from "./bad-network.ts";
+import { type Faults, NONE, TRANSPORTS } from "./bad-network.ts";
 import { operation, World } from "./model.ts";
 
 const [MIN_LENGTH, MAX_LENGTH] = [10, 60];
@@ -20,14 +20,17 @@ export async function runModel(t: TestContext, engine: Engine, short: number, lo
   t.diagnostic(`seed ${seed}`);
   const wanted = scaled(short, long);
   let [done, worlds] = [0, 0];
+  const transports = Object.fromEntries(TRANSPORTS.map((transport) => [transport, 0]));
   const counts: Record<string, number> = {};
   const met = { ...NONE };
   const property = fc.asyncProperty(
     fc.array(operation, { minLength: MIN_LENGTH, maxLength: MAX_LENGTH, size: "max" }),
+    fc.constantFrom(...TRANSPORTS),
     fc.nat(),
-    async (operations, luck) => {
+    async (operations, transport, luck) => {
       if (done >= wanted) return;
-      const world = new World(server, clock, chanceFrom(luck));
+      const world = new World(server, clock, { transport, chance: chanceFrom(luck) });
+      transports[transport]!++;
       await world.begin(++worlds);
       try {
         for (const each of operations) await world.run(each);
@@ -49,7 +52,9 @@ export async function runModel(t: TestContext, engine: Engine, short: number, lo
     // Each attempt to shrink waits for quiet that does not come.
     endOnFailure: !isLong,
   });
-  t.diagnostic(`${done} operations in ${worlds} worlds: ${JSON.stringify({ ...counts, faults: met })}`);
+  t.diagnostic(
+    `${done} operations in ${worlds} worlds: ${JSON.stringify({ ...counts, faults: met, transports })}`,
+  );
   assert.ok(done >= wanted, `${done} operations`);
   const kinds = Object.values(met).filter((count) => count > 0).length;
   // The short form may miss one by chance.

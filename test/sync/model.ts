@@ -13,7 +13,7 @@ import {
 import type { TestApp } from "../support/app.ts";
 import { add, type Person, person, send } from "../support/people.ts";
 import type { Chance } from "../support/scale.ts";
-import { BAD, BadNetwork, NONE } from "./bad-network.ts";
+import { BAD, BadNetwork, type NetworkTransport, NONE } from "./bad-network.ts";
 import { plain } from "./device.ts";
 
 const DEVICES = 3;
@@ -97,11 +97,11 @@ class ModelDevice {
   sync!: Sync;
   #shown: (() => void)[] = [];
 
-  constructor(who: Person, url: string, chance: Chance) {
+  constructor(who: Person, url: string, transport: NetworkTransport, chance: Chance) {
     this.who = who;
     this.#url = url;
     this.#chance = chance;
-    this.network = new BadNetwork(chance);
+    this.network = new BadNetwork(transport, chance);
   }
 
   async open(conversations: readonly string[]): Promise<void> {
@@ -110,6 +110,7 @@ class ModelDevice {
         url: this.#url,
         token: this.who.token,
         fetch: this.network.fetch,
+        webSocket: this.network.webSocket,
         maxRetries: 0,
         timeoutMs: 10_000,
       },
@@ -154,13 +155,19 @@ export class World {
   #next = 0;
   readonly #server: TestApp;
   readonly #clock: { now: number };
+  readonly #transport: NetworkTransport;
   readonly #chance: Chance;
   #ann!: Person;
   #bob!: Person;
 
-  constructor(server: TestApp, clock: { now: number }, chance: Chance) {
+  constructor(
+    server: TestApp,
+    clock: { now: number },
+    { transport, chance }: { transport: NetworkTransport; chance: Chance },
+  ) {
     this.#server = server;
     this.#clock = clock;
+    this.#transport = transport;
     this.#chance = chance;
   }
 
@@ -171,7 +178,8 @@ export class World {
     this.#contact = (await add(this.#server, this.#bob, this.#ann.name)).id;
     for (const who of [this.#ann, this.#bob])
       for (let i = 0; i < DEVICES; i++)
-        this.devices.push(new ModelDevice(who, this.#server.url, this.#chance));
+        this.devices.push(new ModelDevice(who, this.#server.url, this.#transport, this.#chance));
+    await Promise.all(this.devices.map(({ network }) => network.start(this.#server.url)));
     await Promise.all(this.devices.map((device) => device.open([this.conversation])));
     for (const { network } of this.devices) network.faults = BAD;
   }
@@ -341,6 +349,7 @@ export class World {
 
   async end(): Promise<void> {
     await Promise.all(this.devices.map(({ sync }) => sync.close()));
+    for (const { network } of this.devices) network.end();
   }
 }
 

@@ -237,13 +237,20 @@ function useLive(user: SignedInUser, tools: Tools) {
   useLayoutEffect(() => {
     const { sync, events, uploads, groups, people, notifier, pusher, typists, report, refreshMe } = tools;
     const isAlone = isAdminAlone(user.me.scopes);
+    // The last upload reloads the user.
+    const isOwnFile = (change: Change) =>
+      change.type === "message.created" && change.payload.sender?.id === user.me.id && uploads.running > 0;
     const hear = (change: Change) => {
       groups.hear(change);
       people.hear(change);
       notifier.hear(change);
       typists.hear(change);
       const { type } = change;
-      if (UNREAD.has(type) || (type === "user.updated" && change.payload.id === user.me.id)) refreshMe();
+      if (
+        (UNREAD.has(type) && !isOwnFile(change)) ||
+        (type === "user.updated" && change.payload.id === user.me.id)
+      )
+        refreshMe();
       // During uploads, the last one reloads the used storage.
       const isStored = type === "attachment.created" || type === "attachment.deleted";
       if (isStored && uploads.running === 0) refreshMe();

@@ -46,6 +46,7 @@ export class Live {
   readonly #include: string | undefined;
   readonly #stop = new AbortController();
   readonly #reader: Reader;
+  readonly #options = { signal: this.#stop.signal };
   #following = new AbortController();
   /** The newest event when the last snapshot was taken; null once the copy has it. */
   #newest: string | null = null;
@@ -127,7 +128,7 @@ export class Live {
 
   /** Pinned conversations are shown first, also if their last activity was long ago. */
   async #readPinned(): Promise<void> {
-    const list = this.#client.conversations.list({ pinned: true }, { signal: this.#stop.signal });
+    const list = this.#client.conversations.list({ pinned: true }, this.#options);
     await this.#reading(
       null,
       () => readAll(list),
@@ -151,7 +152,7 @@ export class Live {
     const query = { limit: CONTACTS_PAGE };
     await this.#reading(
       null,
-      () => this.#client.contacts.list(query, { signal: this.#stop.signal }),
+      () => this.#client.contacts.list(query, this.#options),
       (draft, { data, has_more }) => {
         const meta = this.#copy.meta!;
         const from = has_more ? (data.at(-1)?.id ?? "") : "";
@@ -321,11 +322,7 @@ export class Live {
     if (floor === "") return;
     await this.#reading(
       id,
-      () =>
-        this.#client.messages.list(
-          { conversation_id: id, limit: PAGE, starting_after: floor, include: this.#include },
-          { signal: this.#stop.signal },
-        ),
+      () => this.#list(id, { starting_after: floor }),
       (draft, page) => {
         // Otherwise the messages were dropped meanwhile.
         if (draft.talk(id)?.floor === floor) putOlder(draft, id, page);
@@ -333,16 +330,27 @@ export class Live {
     );
   }
 
+  /** Reads the newest messages again: some changes have no event, such as the erasure of a user. */
+  async refresh(id: string): Promise<void> {
+    const read = () => this.#list(id, { limit: SNAPSHOT.messages });
+    await this.#reading(id, read, (draft, { data, has_more }) => {
+      // Later ones come with their events, which also change the row.
+      const known = data.filter((message) => message.id <= (draft.talk(id)?.tail ?? ""));
+      if (known.length > 0) putNewest(draft, id, { data: known, has_more }, false);
+    });
+  }
+
+  #list(id: string, more: { limit?: number; starting_after?: string } = {}) {
+    const query = { conversation_id: id, limit: PAGE, include: this.#include, ...more };
+    return this.#client.messages.list(query, this.#options);
+  }
+
   async olderConversations(): Promise<void> {
     const { inboxFloor } = this.#copy.meta ?? {};
     if (!inboxFloor) return;
     await this.#reading(
       null,
-      () =>
-        this.#client.conversations.list(
-          { limit: PAGE, starting_after: inboxFloor },
-          { signal: this.#stop.signal },
-        ),
+      () => this.#client.conversations.list({ limit: PAGE, starting_after: inboxFloor }, this.#options),
       (draft, { data, has_more }) => {
         const meta = { ...this.#copy.meta!, inboxFloor: has_more ? data.at(-1)!.position! : "" };
         draft.set(META, meta);
@@ -357,10 +365,7 @@ export class Live {
     await this.#reading(
       null,
       () =>
-        this.#client.contacts.list(
-          { limit: CONTACTS_PAGE, starting_after: contactsFloor },
-          { signal: this.#stop.signal },
-        ),
+        this.#client.contacts.list({ limit: CONTACTS_PAGE, starting_after: contactsFloor }, this.#options),
       (draft, { data, has_more }) => {
         draft.set(META, { ...this.#copy.meta!, contactsFloor: has_more ? data.at(-1)!.id : "" });
         for (const contact of data) draft.set(contactKey(contact.id), contact);

@@ -8,7 +8,7 @@ import { settle } from "./operations.ts";
 import type { Pauses } from "./pauses.ts";
 import { readAll } from "./platform.ts";
 import { PAGE, type Reader, readConversation, readSnapshot } from "./reads.ts";
-import { applyEvent, putNewest, putOlder, putRow, putSnapshot } from "./reduce.ts";
+import { applyEvent, putNewest, putOlder, putRow, putSnapshot, SNAPSHOT } from "./reduce.ts";
 import type { Connection } from "./types.ts";
 
 const CONTACTS_PAGE = 100;

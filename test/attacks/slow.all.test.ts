@@ -91,7 +91,7 @@ test("a download that nobody reads is closed", async (t) => {
   const { pathname, search } = new URL(((await made.json()) as { file_url: string }).file_url);
   const socket = await openSocket(server.url);
   socket.pause().write(`GET ${pathname}${search} HTTP/1.1\r\nhost: x\r\n\r\n`);
-  await sleep(PATIENCE_MS);
+  await sleep(3 * PATIENCE_MS);
   const text = await readAll(socket.resume(), PATIENCE_MS);
   assert.match(text, /^HTTP\/1\.1 200 /);
   assert.ok(socket.destroyed, "the connection is held");

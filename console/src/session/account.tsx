@@ -126,8 +126,7 @@ function AccountHead({ name }: { name: string }) {
       )}
       {quota !== null && used > quota * ALMOST_FULL && (
         <span class="account-hint small">
-          Almost full. To make room, delete files that you have sent: Files, sorted by size, shows the
-          largest.
+          Almost full. To make room, delete files that you have sent, the largest first.
         </span>
       )}
     </div>

@@ -8,8 +8,8 @@ export function toGroupFace({ id, name }: Group): Face {
 
 /** Returns who wrote a message, as a prefix; empty if the name of the conversation says it. */
 export function toSpeaker(
-  { kind }: Pick<Conversation, "kind">,
-  { sender }: Pick<Message, "sender">,
+  { kind }: Conversation,
+  { sender }: Message,
   meId: string,
   people: KnownPeople,
 ): string {

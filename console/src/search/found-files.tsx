@@ -73,12 +73,14 @@ export function FoundFiles({ found, q }: { found: Pages<SharedFile>; q: string }
 
 /** Returns a function that opens the conversation of a file at its message. */
 function useOpen(): (file: SharedFile) => Promise<void> {
-  const { parley, jumps, report } = useSession();
+  const { parley, conversations, jumps, report } = useSession();
   return async ({ message_id, filename }) => {
     try {
       const message = await parley.messages.retrieve(message_id);
       const { conversation_id: id } = message;
-      jumps.to(message, toHitPlace(await parley.conversations.retrieve(id)));
+      if (!conversations.find(id)) await conversations.load(id);
+      const conversation = conversations.find(id);
+      if (conversation) jumps.to(message, toHitPlace(conversation));
     } catch (error) {
       report(`${filename} cannot be opened.`, error);
     }

@@ -4,7 +4,6 @@ import { Avatar, usePeople } from "../people/people.tsx";
 import { ConfirmDialog } from "../ui/dialog.tsx";
 import { counted, formatSize } from "../ui/format.ts";
 import { Menu, MenuChoice, MenuItem, MenuLink, MenuSwitch } from "../ui/menu.tsx";
-import { listUnsent, useView } from "./copy.ts";
 import { Profile } from "./profile.tsx";
 import { useSession } from "./session.ts";
 import { chooseTheme, readTheme, THEMES } from "./theme.ts";
@@ -15,8 +14,7 @@ const ALMOST_FULL = 0.9;
 type Question = "profile" | "push" | "leave";
 
 export function Account({ onShortcuts }: { onShortcuts: () => void }) {
-  const { me, can, sync, uploads, signOut } = useSession();
-  const unsent = listUnsent(useView(sync.outbox())).length;
+  const { me, can, uploads, outbox, signOut } = useSession();
   const [asking, ask] = useState<Question>();
   const [theme, setTheme] = useState(readTheme);
   const notify = useNotifySwitch();
@@ -24,7 +22,7 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
   const isNotifiable = can("events:read") && can("messages:read");
   const person = usePeople().toPerson(me);
   const leave = () => {
-    if (uploads.running > 0 || unsent > 0) ask("leave");
+    if (uploads.running > 0 || outbox.all.length > 0) ask("leave");
     else signOut();
   };
   return (
@@ -101,7 +99,7 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
       {asking === "leave" && (
         <ConfirmDialog
           title={uploads.running > 0 ? "Sign out and stop uploads?" : "Sign out and discard messages?"}
-          text={toUnsent(uploads.running, unsent)}
+          text={toUnsent(uploads.running, outbox.all.length)}
           action="Sign out"
           onConfirm={async () => signOut()}
           onClose={() => ask(undefined)}
@@ -126,7 +124,8 @@ function AccountHead({ name }: { name: string }) {
       )}
       {quota !== null && used > quota * ALMOST_FULL && (
         <span class="account-hint small">
-          Almost full. To make room, delete files that you have sent, the largest first.
+          Almost full. To make room, delete files that you have sent: Files, sorted by size, shows the
+          largest.
         </span>
       )}
     </div>

@@ -8,7 +8,7 @@ import { settle } from "./operations.ts";
 import type { Pauses } from "./pauses.ts";
 import { readAll } from "./platform.ts";
 import { PAGE, type Reader, readConversation, readSnapshot } from "./reads.ts";
-import { applyEvent, putNewest, putOlder, putRow, putSnapshot, SNAPSHOT } from "./reduce.ts";
+import { applyEvent, putNewest, putOlder, putRow, putSnapshot } from "./reduce.ts";
 import type { Connection } from "./types.ts";
 
 const CONTACTS_PAGE = 100;
@@ -322,27 +322,16 @@ export class Live {
     if (floor === "") return;
     await this.#reading(
       id,
-      () => this.#list(id, { starting_after: floor }),
+      () =>
+        this.#client.messages.list(
+          { conversation_id: id, limit: PAGE, starting_after: floor, include: this.#include },
+          this.#options,
+        ),
       (draft, page) => {
         // Otherwise the messages were dropped meanwhile.
         if (draft.talk(id)?.floor === floor) putOlder(draft, id, page);
       },
     );
-  }
-
-  /** Reads the newest messages again: some changes have no event, such as the erasure of a user. */
-  async refresh(id: string): Promise<void> {
-    const read = () => this.#list(id, { limit: SNAPSHOT.messages });
-    await this.#reading(id, read, (draft, { data, has_more }) => {
-      // Later ones come with their events, which also change the row.
-      const known = data.filter((message) => message.id <= (draft.talk(id)?.tail ?? ""));
-      if (known.length > 0) putNewest(draft, id, { data: known, has_more }, false);
-    });
-  }
-
-  #list(id: string, more: { limit?: number; starting_after?: string } = {}) {
-    const query = { conversation_id: id, limit: PAGE, include: this.#include, ...more };
-    return this.#client.messages.list(query, this.#options);
   }
 
   async olderConversations(): Promise<void> {

@@ -301,7 +301,6 @@ class Sync {
     else if (name === "retry") await this.#retry(id);
     else if (name === "discard") await this.#discard(id);
     else if (name === "olderConversations") await live?.olderConversations();
-    else if (name === "refresh") await live?.refresh(id);
     else if (name === "olderContacts") await live?.olderContacts();
     else if (name === "olderMessages") {
       this.#extended.add(id);
@@ -333,8 +332,8 @@ class Sync {
   async #use(id: string): Promise<void> {
     await this.#copy.load(id);
     const floor = this.#copy.talks.get(id)?.floor ?? NOTHING;
-    if (this.#live?.isReady || !this.#tabs.isLeader)
-      await this.#tabs.ask(floor === NOTHING ? "olderMessages" : "refresh", id).catch(() => {});
+    if (floor === NOTHING && (this.#live?.isReady || !this.#tabs.isLeader))
+      await this.#tabs.ask("olderMessages", id).catch(() => {});
   }
 
   #trim(): void {

@@ -1,0 +1,1 @@
+import{t as e}from"./rolldown-runtime-WkwZ5CU-.js";var t=e(((e,t)=>{t.exports={}}));export default t();

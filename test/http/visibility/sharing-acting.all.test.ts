@@ -28,7 +28,7 @@ const WORLDS = {
   checkEvery: 8,
   hasBackEnd: true,
   // Few invitations wait here.
-  metElsewhere: ["crowded", "handedOver"],
+  metElsewhere: ["crowded", "filtered", "handedOver"],
 } as const;
 
 for (const engine of ["sqlite", "postgres"]) {

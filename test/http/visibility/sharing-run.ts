@@ -26,7 +26,7 @@ const RUNS = Math.ceil(WANTED / 20);
 /** How long a test may take on a busy machine. */
 export const TEST_MS = isLong ? 3_600_000 : 900_000;
 /** Shorter than that. */
-const SHRINK_MS = isLong ? 1_800_000 : 880_000;
+const SHRINK_MS = isLong ? 3_300_000 : 880_000;
 /** Not a divisor of a minute, and short enough that links do not expire within a run. */
 const STEP_MS = 17_300;
 

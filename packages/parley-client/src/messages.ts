@@ -23,6 +23,8 @@ export interface SendOptions extends CreateOptions {
   files?: readonly UploadSource[] | undefined;
   /** Called often while files are sent, and again from 0 for each retry. */
   onProgress?: ((progress: UploadProgress) => void) | undefined;
+  /** Replaces the client's `retryForMs`. */
+  retryForMs?: number | undefined;
 }
 
 type RetrieveOptions = CallOptions & MessageAdditions;

@@ -61,6 +61,8 @@ interface Call extends CreateOptions, ChangeOptions {
   send?: Send | undefined;
   /** Whether it is retried for `retryForMs`. */
   isSend?: boolean | undefined;
+  /** Replaces that of the client. */
+  retryForMs?: number | undefined;
   /** Whether the request can be repeated; true by default. */
   canRepeat?: (() => boolean) | undefined;
   /** Replaces `timeoutMs`. */
@@ -212,7 +214,7 @@ export class Transport {
   /** Attempts a request until it succeeds or may not be retried. All attempts have the same key, by which the server recognizes them. */
   async #repeat<T>(call: Call, attempt: (headers: Record<string, string>) => Promise<T>): Promise<T> {
     const headers = toHeaders(call);
-    const until = call.isSend ? performance.now() + this.#retryForMs : undefined;
+    const until = call.isSend ? performance.now() + (call.retryForMs ?? this.#retryForMs) : undefined;
     let mayBeDone = false;
     for (let failures = 1; ; failures++) {
       try {

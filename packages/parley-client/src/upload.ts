@@ -79,6 +79,7 @@ interface SendOptions extends CreateOptions, ChangeOptions {
   onProgress?: ((progress: UploadProgress) => void) | undefined;
   query?: object | undefined;
   isSend?: boolean | undefined;
+  retryForMs?: number | undefined;
 }
 
 /** Sends a form with these text fields and files, at least one. */

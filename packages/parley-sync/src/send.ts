@@ -73,6 +73,8 @@ async function createMessage(
     idempotencyKey: client_id,
     files: await Promise.all(files.map(({ at }) => readFile(copy, operation, at))),
     onProgress: ({ sent }) => showProgress(copy, key, sent),
+    // The outbox tries again, and shows meanwhile that the message waits.
+    retryForMs: 0,
     signal,
   });
 }

@@ -44,7 +44,7 @@ export function startPinned(
 }
 
 /** What the child says first; throws where it ends without a word. */
-async function firstWord(child: ChildProcess, what: Promise<unknown[]>): Promise<unknown> {
+export async function firstWord(child: ChildProcess, what: Promise<unknown[]>): Promise<unknown> {
   const ended = once(child, "close").then(([code]) => {
     throw new Error(`${child.spawnargs.join(" ")} ended with ${code} before it was ready.`);
   });

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { gather } from "./groups.ts";
 import { percentile } from "./load.ts";
 import { Arrivals, addPeople, openWebSocket, type Person, postTo } from "./people.ts";
-import { cpuTime, LOAD_CORE, memory, startParley, startPinned } from "./servers.ts";
+import { cpuTime, firstWord, LOAD_CORE, memory, startParley, startPinned } from "./servers.ts";
 
 const ALL = 20_000;
 const LISTENING = 1000;
@@ -69,12 +69,7 @@ async function hold(
     stdio: ["pipe", "pipe", "inherit"],
     cores: LOAD_CORE,
   });
-  const ended = once(child, "close").then(([code]) => {
-    throw new Error(`The WebSockets are not held: ${code}.`);
-  });
-  // The end of the stack is no failure.
-  ended.catch(() => {});
-  await Promise.race([once(child.stdout!, "data"), ended]);
+  await firstWord(child, once(child.stdout!, "data"));
 }
 
 /** Milliseconds from the arrival of each 201 to that of each event, sorted; an event that came before its 201 took none. */

@@ -213,7 +213,7 @@ export const conversationSettings = {
   is_pinned: optional(trueOrFalse),
   is_archived: optional(trueOrFalse),
   muted_until: optional(
-    describedField(secondsOrNull, "Unix seconds until which new messages do not notify; null: now."),
+    describedField(secondsOrNull, "Unix seconds until which new messages do not notify; null ends it."),
   ),
 };
 

@@ -1,5 +1,4 @@
 // Streams over WebSockets: the first frame, the frames of the client, close codes, limits.
-
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type TestContext, test } from "node:test";

@@ -11,6 +11,7 @@ import { TABLES } from "../../src/db/queries/upkeep/tables.ts";
 import { raw, sql, type Value } from "../../src/db/sql.ts";
 import { startOn, type TestApp, type TestUser, testConfig } from "../support/app.ts";
 import { administer, testDatabase } from "../support/engines/postgres.ts";
+import { eventually } from "../support/files-on-disk.ts";
 import { add, code, filesOf, give, type Person, person, read, send, used } from "../support/people.ts";
 
 const FILES = 3000;
@@ -339,8 +340,11 @@ for (const [engine, start] of Object.entries({ sqlite: onSqlite, postgres: onPos
     assert.ok(grants! > FILES / 2, `${grants} of ${FILES} grants were left`);
     await seesNone(again, ann, files, conversation);
     const admin = await again.user({ scopes: ["admin"] });
+    // On a busy machine the transactions of the eraser can make all attempts of one request fail.
     for (const { id } of [ann, bob])
-      assert.equal((await send(again, admin, "DELETE", `/v1/users/${id}`)).status, 204);
+      assert.ok(
+        await eventually(async () => (await send(again, admin, "DELETE", `/v1/users/${id}`)).status === 204),
+      );
     await again.app.stop();
     const last = await startOn(t, {
       ...again.config,

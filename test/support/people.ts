@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createToken } from "../../src/core/people/tokens.ts";
 import { createUser } from "../../src/core/people/users.ts";
 import { type TestApp, type TestUser, upload } from "./app.ts";
+import { published } from "./published.ts";
 
 export interface Contact {
   id: string;
@@ -35,6 +36,7 @@ export async function pair(server: TestApp) {
   const [ann, bob] = [await person(server, `ann${number}`), await person(server, `bob${number}`)];
   const { conversation_id: conversation, id: contact } = await add(server, ann, bob.name);
   const { id: back } = await add(server, bob, ann.name);
+  await published(server);
   return { ann, bob, conversation, contact, back };
 }
 
@@ -54,6 +56,7 @@ export async function trio(server: TestApp, fields: object = {}) {
   );
   const group = `/v1/groups/${made.id}`;
   for (const who of [bob, cat]) await read(send(server, who, "POST", `${group}/join`), 200);
+  await published(server);
   return { ann, bob, cat, id: made.id, conversation: made.conversation_id, group };
 }
 

@@ -18,7 +18,6 @@ import { eventPage, listenAlone, openStream } from "../../support/event-stream.t
 import { eventually } from "../../support/files-on-disk.ts";
 import { onEachEngine, onEachEngineWith } from "../../support/on-engines.ts";
 import { add, done, give, pair, person, read, say, send, trio } from "../../support/people.ts";
-import { published } from "../../support/published.ts";
 import { contact } from "../../support/rows.ts";
 
 const without = (frames: Frame[], ...types: string[]) =>
@@ -26,7 +25,6 @@ const without = (frames: Frame[], ...types: string[]) =>
 
 onEachEngine("a WebSocket shows the same bytes as server-sent events", async (server, t) => {
   const { ann, bob, cat, conversation, group } = await trio(server);
-  await published(server);
   for (const who of [ann, bob, cat]) {
     const stream = await openStream(server, who);
     let text = "";

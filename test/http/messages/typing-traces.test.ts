@@ -8,9 +8,9 @@ import { commandLine, tokenOf } from "../../support/command.ts";
 import { allEvents, listen, type TestEvent } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { deliveries, hook } from "../../support/hooks.ts";
-import { add, code, type Person, read, send } from "../../support/people.ts";
+import { add, code, type Person, pair, read, send } from "../../support/people.ts";
 import { receiver } from "../../support/receiver.ts";
-import { onNodes, PAUSE_MS, pair, post, settle, typists } from "./typing.ts";
+import { onNodes, PAUSE_MS, post, settle, typists } from "./typing.ts";
 
 /** Returns all rows of all tables. */
 async function content({ app: { core }, config }: TestApp): Promise<Record<string, unknown[]>> {

@@ -11,9 +11,9 @@ import { startApp } from "../../support/app.ts";
 import type { Json } from "../../support/asker.ts";
 import { listen, type Stream } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
-import { add, code, done, type Person, person, read, say, send } from "../../support/people.ts";
+import { add, code, done, type Person, pair, person, read, say, send, trio } from "../../support/people.ts";
 import { openSocket } from "../../support/raw-socket.ts";
-import { onNodes, PAUSE_MS, pair, post, settle, trio, type, typists } from "./typing.ts";
+import { onNodes, PAUSE_MS, post, settle, type, typists } from "./typing.ts";
 
 onNodes("typing reaches streams of other members, without an event id", async (t, places, time) => {
   const [here, there] = places;

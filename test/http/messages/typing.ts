@@ -1,5 +1,4 @@
 // Typing tests on SQLite, and on two nodes of PostgreSQL: users type on one node and listen on the other.
-
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Clock } from "../../../src/util/clock.ts";
@@ -9,9 +8,7 @@ import type { Stream, TestEvent } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 import { LIMITS } from "../../support/hooks.ts";
 import { SECRETS } from "../../support/on-engines.ts";
-import * as people from "../../support/people.ts";
 import { type Person, type Place, say, send } from "../../support/people.ts";
-import { published } from "../../support/published.ts";
 
 export const PAUSE_MS = 3000;
 
@@ -40,18 +37,6 @@ export function onNodes(
 export class Time {
   now = Date.UTC(2030, 0, 1);
   readonly clock: Clock = () => this.now;
-}
-
-export async function pair(server: TestApp) {
-  const made = await people.pair(server);
-  await published(server);
-  return made;
-}
-
-export async function trio(server: TestApp) {
-  const made = await people.trio(server);
-  await published(server);
-  return made;
 }
 
 export const post = (server: Place, who: Person, conversation: string, headers = {}) =>

@@ -1,17 +1,21 @@
-// A process that holds WebSockets which get no events: node hold-sockets.ts PORT COUNT TOKEN. It prints "held" once all are
-// open, and ends with its standard input.
+// A process that holds WebSockets which get no events: node hold-sockets.ts PORT. The first line of its standard input is a
+// JSON array with the token of each. It prints "held" once all are open, and ends with its standard input.
+import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { openWebSocket } from "./people.ts";
 
 const AT_ONCE = 50;
-const [port, count, token] = process.argv.slice(2) as [string, string, string];
-const headers = { authorization: `Bearer ${token}` };
+const port = Number(process.argv[2]);
 const nothing = { add() {} };
+const input = createInterface(process.stdin);
+const [line] = (await once(input, "line")) as [string];
+const tokens = JSON.parse(line) as string[];
 
-for (let held = 0; held < Number(count); held += AT_ONCE) {
-  const opening = Array.from({ length: Math.min(AT_ONCE, Number(count) - held) }, () =>
-    openWebSocket(Number(port), headers, "contact.created", nothing),
-  );
+input.on("close", () => process.exit());
+for (let held = 0; held < tokens.length; held += AT_ONCE) {
+  const opening = tokens
+    .slice(held, held + AT_ONCE)
+    .map((token) => openWebSocket(port, { authorization: `Bearer ${token}` }, "contact.created", nothing));
   await Promise.all(opening);
 }
 process.stdout.write("held\n");
-process.stdin.resume().on("end", () => process.exit());

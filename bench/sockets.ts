@@ -12,6 +12,8 @@ import { cpuTime, firstWord, LOAD_CORE, memory, startParley, startPinned } from 
 const ALL = 20_000;
 const LISTENING = 1000;
 const MEMBERS = 250;
+/** As many as a user may have. */
+const OF_A_USER = 20;
 /** Descriptors of the server that are no WebSockets. */
 const OTHERS = 300;
 const REST_MS = 60_000;
@@ -26,12 +28,17 @@ export async function manySockets(folder: string): Promise<Record<string, number
   await using stack = new AsyncDisposableStack();
   const dataFolder = join(folder, "sockets");
   const { port, pid } = await startParley(stack, dataFolder);
-  const names = Array.from({ length: MEMBERS + 1 }, (_, i) => `member ${i}`);
-  const [idle, ...members] = (await addPeople(port, dataFolder, names)) as [Person, ...Person[]];
+  const names = Array.from({ length: ALL / OF_A_USER }, (_, i) => `user ${i}`);
+  const people = await addPeople(port, dataFolder, names);
+  const members = people.slice(0, MEMBERS);
   const conversation = await gather(port, members);
   const before = memory(pid).now;
   const held = Math.min(ALL, filesOf(pid) - OTHERS) - LISTENING;
-  await hold(stack, port, held, idle);
+  // The members have the rest of theirs later.
+  const idle = people.flatMap((each, i) =>
+    Array<Person>(i < MEMBERS ? OF_A_USER - LISTENING / MEMBERS : OF_A_USER).fill(each),
+  );
+  await hold(stack, port, idle.slice(-held));
   const after = memory(pid).now;
   const began = cpuTime(pid);
   await sleep(REST_MS);
@@ -57,18 +64,14 @@ function filesOf(pid: number): number {
   return Number(/Max open files\s+(\d+)/.exec(readFileSync(`/proc/${pid}/limits`, "utf8"))![1]);
 }
 
-async function hold(
-  stack: AsyncDisposableStack,
-  port: number,
-  count: number,
-  { headers }: Person,
-): Promise<void> {
+async function hold(stack: AsyncDisposableStack, port: number, owners: readonly Person[]): Promise<void> {
   const holder = fileURLToPath(new URL("hold-sockets.ts", import.meta.url));
-  const token = headers.authorization!.slice("Bearer ".length);
-  const child = startPinned(stack, [process.execPath, holder, String(port), String(count), token], {
+  const child = startPinned(stack, [process.execPath, holder, String(port)], {
     stdio: ["pipe", "pipe", "inherit"],
     cores: LOAD_CORE,
   });
+  const tokens = owners.map(({ headers }) => headers.authorization!.slice("Bearer ".length));
+  child.stdin!.write(`${JSON.stringify(tokens)}\n`);
   await firstWord(child, once(child.stdout!, "data"));
 }
 

@@ -1,4 +1,4 @@
-// A server of files, as any other. Of the packages it has the sources without their types, which is what their `dist` has.
+// A static file server. It serves the sources of the packages without their types, which is what their `dist` contains.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -20,8 +20,9 @@ function read(path: string): string {
 const pages = createServer(({ url = "/" }, response) => {
   const { pathname } = new URL(url, "http://localhost");
   try {
+    const body = read(pathname);
     const type = /\.[jt]s$/.test(pathname) ? "text/javascript" : "text/html";
-    response.writeHead(200, { "content-type": `${type}; charset=utf-8` }).end(read(pathname));
+    response.writeHead(200, { "content-type": `${type}; charset=utf-8` }).end(body);
   } catch {
     response.writeHead(404).end();
   }

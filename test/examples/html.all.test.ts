@@ -9,6 +9,8 @@ test("the plain page starts with one command: two users write to each other, and
 }, async (t) => {
   const errors: string[] = [];
   const links = await startExample(t, "html", ["Ada", "Bob"]);
+  // Browsers ask for it, and the example does not have it.
+  assert.equal((await fetch(new URL("/favicon.ico", links[0]))).status, 404);
   const [ada, bob] = [await openPage(t, links[0]!, errors), await openPage(t, links[1]!, errors)];
   await ada.getByRole("button", { name: "bob (1)" }).click();
   await ada.getByText("bob: Hello Ada").waitFor();

@@ -10,6 +10,12 @@ function answer(text: string | null): string {
   return `Words: ${segments.filter(({ isWordLike }) => isWordLike).length}`;
 }
 
+/** Whether the server refuses this answer for good. After any other failure the bot ends, and tries again at its next start. */
+function isRefusal(error: unknown): error is ParleyApiError {
+  const status = error instanceof ParleyApiError ? error.status : 0;
+  return status >= 400 && status < 500 && status !== 401 && status !== 429;
+}
+
 if (!existsSync(file)) writeFileSync(file, await bot.events.cursor());
 const after = readFileSync(file, "utf8");
 for await (const event of bot.events.stream({ after, types: ["message.created"] })) {
@@ -21,8 +27,7 @@ for await (const event of bot.events.stream({ after, types: ["message.created"] 
       // With the same client_id the server sends nothing twice: the bot may end before it has stored its position.
       await bot.messages.create({ conversation_id, text: answer(text), client_id: `answer-${id}` });
     } catch (error) {
-      // If there was no answer, end without a position, and try again at the next start.
-      if (!(error instanceof ParleyApiError) || error.status === 0) throw error;
+      if (!isRefusal(error)) throw error;
       console.error(error.detail);
     }
   writeFileSync(file, event.id);

@@ -12,6 +12,7 @@ import { createUser } from "../../src/core/people/users.ts";
 import { startApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { add, person, say } from "../support/people.ts";
+import { proxy } from "../support/proxy.ts";
 import { startExample } from "./example.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -37,11 +38,15 @@ function startBot(t: TestContext, url: string, token: string, file: string): Chi
   return child;
 }
 
-test("the bot answers each message once, also if it was not running or has lost its position", async (t) => {
+test("the bot answers each message once, also if it was not running, has lost its position or could not answer", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "parley-bot-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, "last-event");
   const app = await startApp(t);
+  let isFailing = false;
+  const { url } = await proxy(t, app.url, (path) =>
+    isFailing && path === "/v1/messages" ? { status: 502 } : "pass",
+  );
   const ann = await person(app, "ann");
   const { id } = await createUser(app.app.core, null, {
     ...{ username: "counter", kind: "bot", accepts_everyone: true },
@@ -53,7 +58,7 @@ test("the bot answers each message once, also if it was not running or has lost 
     (await client.messages.list({ conversation_id: conversation })).data.map(({ text }) => text).reverse();
   const hasLength = (length: number) => eventually(async () => (await texts()).length === length);
 
-  const first = startBot(t, app.url, token, file);
+  const first = startBot(t, url, token, file);
   const position = () => readFile(file, "utf8").catch(() => "");
   assert.ok(await eventually(async () => (await position()) !== ""));
   const start = await position();
@@ -64,9 +69,14 @@ test("the bot answers each message once, also if it was not running or has lost 
   await say(app, ann, conversation, "one two");
   // The position is as before the answer, as if the bot had ended between the two.
   await writeFile(file, start);
-  startBot(t, app.url, token, file);
+  const second = startBot(t, url, token, file);
   assert.ok(await hasLength(4));
+  isFailing = true;
+  const ended = once(second, "close");
   await say(app, ann, conversation, "one two three");
+  await ended;
+  isFailing = false;
+  startBot(t, url, token, file);
   assert.ok(await hasLength(6));
   assert.deepEqual(await texts(), ["one", "Words: 1", "one two", "Words: 2", "one two three", "Words: 3"]);
 });

@@ -142,6 +142,12 @@ test("messages are retried for longer than other requests, and arrive once and i
   const counted = new Parley({ url: down.url, token, maxRetries: 1 });
   assert.equal((await failure(counted.messages.create({ conversation_id, text: "4" }))).status, 503);
   assert.equal(down.seen.length, 3);
+  const patient = new Parley({ url: down.url, token });
+  for (const files of [[], [new File(["x"], "x.txt")]]) {
+    const once = patient.messages.create({ conversation_id, text: "5" }, { files, retryForMs: 0 });
+    assert.equal((await failure(once)).status, 503);
+  }
+  assert.equal(down.seen.length, 5, "a message can have a separate limit");
 });
 
 test("the client waits for a first attempt that is still running", async (t) => {

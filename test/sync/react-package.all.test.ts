@@ -5,7 +5,15 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
-import { checkContents, codeBlocks, compile, createProject, type Project, ROOT } from "../support/packed.ts";
+import {
+  checkContents,
+  codeBlocks,
+  compile,
+  createProject,
+  IN_BROWSERS,
+  type Project,
+  ROOT,
+} from "../support/packed.ts";
 import { pair, say } from "../support/people.ts";
 import { proxy } from "../support/proxy.ts";
 import { buildApp } from "./built-app.ts";
@@ -20,10 +28,7 @@ const DEPENDENCIES = [
   "@types/react-dom",
   "csstype",
 ];
-const SETTINGS = [
-  ...["--module", "esnext", "--moduleResolution", "bundler", "--jsx", "react-jsx"],
-  ...["--lib", "esnext,dom", "--types", ""],
-];
+const SETTINGS = [...IN_BROWSERS, "--jsx", "react-jsx"];
 
 let project: Project;
 

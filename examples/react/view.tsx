@@ -29,7 +29,7 @@ function Conversation({ id }: { id: string }) {
   }, [sync, id, unreadId]);
   return (
     <section aria-label={conversation?.name ?? "Notes"}>
-      <Log onOlder={hasOlder && loadOlder}>
+      <Log onOlder={hasOlder && (() => void loadOlder().catch(() => {}))}>
         {messages.map((message) => (
           <Message key={message.key} message={message} sync={sync} me={me} />
         ))}

@@ -72,8 +72,10 @@ onCarriers("streams join a running connection wherever they begin", async (t, ca
   }
   assert.ok(await eventually(async () => between.underWay() === 1));
   await add(direct, "last");
-  for (const { stream } of streams) {
-    assert.ok(await eventually(async () => stream.ids.at(-1) !== all.at(-1)));
+  const last = await direct.events.cursor();
+  for (const { after, stream } of streams) {
+    assert.ok(await eventually(async () => stream.ids.at(-1) === last));
+    assert.deepEqual(stream.ids, [...all.slice(all.indexOf(after) + 1), last]);
     await stream.close();
   }
   assert.ok(await eventually(async () => between.underWay() === 0));

@@ -270,6 +270,20 @@ test("frames that are no events are ignored", async (t) => {
   await stream.close();
 });
 
+test("a first frame that comes too late, such as after the device slept, is not a refusal", async (t) => {
+  const server = await startApp(t, { socketFirstFrameMs: 200 });
+  const { token } = await server.user();
+  class Asleep extends WebSocket {
+    override send(): void {}
+  }
+  const parley = new Parley({ url: server.url, token, webSocket: Asleep });
+  const stream = listen(t, parley, {});
+  await stream.ready();
+  await add(parley, "ada");
+  assert.ok(await eventually(async () => stream.ids.length === 1));
+  await stream.close();
+});
+
 test("a client with its own fetch gets events through it", async (t) => {
   const server = await startApp(t);
   const { token } = await server.user();

@@ -84,11 +84,13 @@ export class EventReader {
         } else if (this.#refusal) throw this.#refusal.error;
         else if (this.#isBehind && live.last !== undefined) yield* this.#catchUp();
         else {
-          const { promise, resolve } = withResolve();
-          this.#wake = resolve;
+          // Before the report, in which the caller may abort.
+          const woken = new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
           this.#hasBegun ||= live.isReady;
           report(live.isReady);
-          await promise;
+          await woken;
         }
       }
     } finally {
@@ -135,13 +137,4 @@ export class EventReader {
 async function first<T>(list: List<T>): Promise<T | undefined> {
   for await (const item of list) return item;
   return undefined;
-}
-
-/** `Promise.withResolvers` is missing in Node 20. */
-function withResolve(): { promise: Promise<void>; resolve: () => void } {
-  let resolve!: () => void;
-  const promise = new Promise<void>((resolveIt) => {
-    resolve = resolveIt;
-  });
-  return { promise, resolve };
 }

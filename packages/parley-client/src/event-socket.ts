@@ -104,12 +104,16 @@ function isNumbered(frame: Frame | undefined): frame is Event {
   return (frame as Partial<Event> | undefined)?.sequence !== undefined;
 }
 
-/** After the first frame was accepted, the next connection shows whether the server still does. */
+/**
+ * After the first frame was accepted, the next connection shows whether the server still does. A first frame that came too late, for
+ * example because the device slept, was not refused.
+ */
 function toError(
   closeCode: number,
   refusal: { code: ErrorCode; detail: string } | undefined,
 ): ParleyApiError {
-  if (refusal === undefined) return connectionError(new Error(`the WebSocket was closed with ${closeCode}`));
+  if (refusal === undefined || refusal.code === "request_timeout")
+    return connectionError(new Error(`the WebSocket was closed with ${closeCode}`));
   const { code, detail } = refusal;
   const status = closeCode > PRIVATE ? closeCode - PRIVATE : code === "unavailable" ? 503 : 500;
   return new ParleyApiError({ code, status, detail });

@@ -1,4 +1,3 @@
-// Drops entries of the store that are damaged, and has them read again.
 import type { Copy } from "./copy.ts";
 import { Draft } from "./draft.ts";
 import { META, NOTHING } from "./entries.ts";
@@ -20,7 +19,7 @@ export function dropDamaged(copy: Copy, keys: readonly string[]): Batch {
 export function dropWindow(copy: Copy, id: string, keys: readonly string[]): Batch {
   const draft = new Draft(copy);
   for (const key of keys) draft.set(key, null);
-  if (draft.talk(id)) draft.change(id, { floor: NOTHING, count: 0, bytes: 0 });
+  draft.dropMessages(id);
   draft.markStale(id, "window");
   return draft.batch;
 }

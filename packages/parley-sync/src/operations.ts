@@ -24,14 +24,27 @@ export function splitFiles(all: readonly PendingFile[]): { first: IndexedFile[];
   return { first, later: files.filter((file) => !first.includes(file)) };
 }
 
-/** Keys of one device grow, also if its clock is set back. */
+/** The keys of operations. Those of one device grow, also if its clock is set back. */
 export class Keys {
+  readonly #platform: Platform;
+  /** Ends the keys of this instance. */
+  readonly #suffix: string;
   #last = 0;
 
-  next({ operations }: Copy, platform: Platform): string {
+  constructor(platform: Platform) {
+    this.#platform = platform;
+    this.#suffix = `-${randomId(platform).slice(0, 8)}`;
+  }
+
+  next({ operations }: Copy): string {
     const known = [...operations.keys()].map((key) => Number(key.match(/\d+/)?.[0] ?? 0));
-    this.#last = Math.max(platform.now(), this.#last + 1, ...known.map((each) => each + 1));
-    return `out/${String(this.#last).padStart(16, "0")}-${randomId(platform).slice(0, 8)}`;
+    this.#last = Math.max(this.#platform.now(), this.#last + 1, ...known.map((each) => each + 1));
+    return `out/${String(this.#last).padStart(16, "0")}${this.#suffix}`;
+  }
+
+  /** Whether this instance made the key. */
+  isOwn(key: string): boolean {
+    return key.endsWith(this.#suffix);
   }
 }
 

@@ -56,8 +56,6 @@ class Sync {
   readonly #pauses: Pauses;
   readonly #listeners = new Set<(event: StreamEvent) => void>();
   readonly #refusedListeners = new Set<(operation: Operation) => void>();
-  /** The operations of this instance. */
-  readonly #own = new Set<string>();
   /** Conversations whose older messages were loaded: they are not evicted while this instance runs. */
   readonly #extended = new Set<string>();
   #state: LinkState = { state: "connecting", reason: null };
@@ -66,7 +64,7 @@ class Sync {
   #leading: Promise<void> | undefined;
   #live: Live | undefined;
   #outbox: Outbox | undefined;
-  readonly #keys = new Keys();
+  readonly #keys: Keys;
   #endOnline = () => {};
   #closing: { isErased: boolean; done: Promise<void> } | undefined;
 
@@ -76,6 +74,7 @@ class Sync {
     this.#platform = platform;
     this.#limits = { maxMessages: 5_000, maxBytes: 200_000_000, ...limits };
     this.#pauses = new Pauses(platform);
+    this.#keys = new Keys(platform);
     this.#copy = new Copy(store, {
       changed: (batch) => this.#views.change(batch),
       written: (batch) => this.#tabs.post({ type: "changed", changes: toChanges(batch) }),
@@ -229,9 +228,8 @@ class Sync {
 
   #enqueue(content: Content, files: readonly Blob[] = [], also: Batch = new Map()): Operation {
     if (this.#closing) throw new Error("The copy is closed.");
-    const key = this.#keys.next(this.#copy, this.#platform);
+    const key = this.#keys.next(this.#copy);
     const created_at = Math.floor(this.#platform.now() / 1000);
-    this.#own.add(key);
     const operation = { ...content, key, state: "waiting", reason: null, created_at } as Operation;
     const bytes = files.map((file, at): [string, Value] => [fileKey(key, at), file]);
     const stored = this.#copy.commit(new Map<string, Value | null>([...also, [key, operation], ...bytes]));
@@ -311,7 +309,7 @@ class Sync {
   async #retry(key: string): Promise<void> {
     const failed = findOperation(this.#copy, key);
     if (failed?.state !== "failed") return;
-    const moved = await toRetry(this.#copy, failed, this.#keys.next(this.#copy, this.#platform));
+    const moved = await toRetry(this.#copy, failed, this.#keys.next(this.#copy));
     // Another call may have been first.
     if (this.#copy.operations.get(failed.key) !== failed) return;
     await this.#copy.commit(moved);
@@ -366,7 +364,7 @@ class Sync {
   }
 
   #refused(operation: Operation): void {
-    if (!this.#own.delete(operation.key)) return;
+    if (!this.#keys.isOwn(operation.key)) return;
     for (const listener of this.#refusedListeners) listener(operation);
   }
 

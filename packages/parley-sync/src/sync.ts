@@ -160,7 +160,7 @@ class Sync {
     return listen(this.#refusedListeners, listener);
   }
 
-  /** Calls back when events were missed, so that everything was read again. What an app has read itself may be outdated. */
+  /** Calls back once everything is read, at first and after events were missed. What an app has read itself may be outdated. */
   onMissed(listener: () => void): () => void {
     return this.#views.missed.subscribe(listener);
   }

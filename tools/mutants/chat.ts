@@ -21,21 +21,9 @@ export const chat: readonly Mutant[] = [
     tests: ["cli/chat.all"],
   },
   {
-    name: "chat: a group is found by the name that it had",
+    name: "chat: the copy decides which group a name means, though the server answers",
     find: "return getConversationId(io, client, who).catch(",
     replace: "return Promise.reject(new ParleyApiError({ code: 'timeout', status: 0, detail: '' })).catch(",
     tests: ["cli/chat.all"],
-  },
-  {
-    name: "sync: two processes open one SQLite file",
-    find: "PRAGMA locking_mode = EXCLUSIVE;",
-    replace: "",
-    tests: ["sync/stores"],
-  },
-  {
-    name: "sync: a device is live before it has what it missed",
-    find: 'else if (state === "ready" && this.#newest === null) this.#hooks.state("live");',
-    replace: 'else if (state === "ready") this.#hooks.state("live");',
-    tests: ["sync/sync"],
   },
 ];

@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-/** The local copy and the outbox of `packages/parley-sync`: each invariant of its README. */
+/** The local copy and the outbox of `packages/parley-sync`, with each invariant of its README, and the connection of its client. */
 export const sync: readonly Mutant[] = [
   {
     name: "sync: an answer undoes the events since its request",
@@ -77,8 +77,8 @@ export const sync: readonly Mutant[] = [
   },
   {
     name: "sync: a message is sent before it is stored",
-    find: "void stored.then(() => this.#runOutbox());",
-    replace: "this.#runOutbox();",
+    find: "await copy.written;",
+    replace: "",
     tests: ["sync/sync"],
   },
   {
@@ -106,7 +106,19 @@ export const sync: readonly Mutant[] = [
     tests: ["sync/sync"],
   },
   {
-    name: "sync: each connection waits for a WebSocket that a proxy loses",
+    name: "sync: two processes open one SQLite file",
+    find: "PRAGMA locking_mode = EXCLUSIVE;",
+    replace: "",
+    tests: ["sync/stores"],
+  },
+  {
+    name: "sync: a device is live before it has what it missed",
+    find: 'else if (state === "ready" && this.#newest === null) this.#hooks.state("live");',
+    replace: 'else if (state === "ready") this.#hooks.state("live");',
+    tests: ["sync/sync"],
+  },
+  {
+    name: "client: each connection waits for a WebSocket that a proxy loses",
     find: "this.#socketFrom = performance.now() + this.#socketPauseMs;",
     replace: "",
     tests: ["client/live"],

@@ -1,4 +1,5 @@
-// Devices of users, with a transport between them and the server that can be as bad as a real one.
+// Devices of users, and what tests compare of them.
+import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { Parley } from "../../packages/parley-client/src/index.ts";
 import {
@@ -45,6 +46,13 @@ export const settled = ({ sync }: Device) =>
         .getSnapshot()
         .every(({ state }) => state === "failed"),
   );
+
+/** Fills a store with the copy of a device, which is closed then. */
+export async function fillStore(t: TestContext, at: { url: string; token: string }, store: Store) {
+  const device = await openDevice(t, at, { store });
+  assert.ok(await settled(device));
+  await device.sync.close();
+}
 
 /** Formats what is compared: links are signed anew each time, and devices add their own fields. */
 export function plain(value: unknown): string {

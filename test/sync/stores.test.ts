@@ -12,7 +12,7 @@ import { sqliteStore } from "../../packages/parley-sync/src/sqlite.ts";
 import { sharedApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { pair, say } from "../support/people.ts";
-import { openDevice, settled, show } from "./device.ts";
+import { fillStore, openDevice, settled, show } from "./device.ts";
 
 const server = sharedApp();
 
@@ -119,9 +119,7 @@ test("rows of an SQLite file that are no JSON are dropped, and read again", asyn
   await say(app, bob, conversation, "hello");
   const path = join(await folderOf(t), "parley.db");
   const at = { url: app.url, token: ann.token };
-  const first = await openDevice(t, at, { store: sqliteStore(path) });
-  assert.ok(await settled(first));
-  await first.sync.close();
+  await fillStore(t, at, sqliteStore(path));
   const database = new DatabaseSync(path);
   database.exec("UPDATE entries SET json = '{' WHERE key LIKE 'talk/%' OR key LIKE 'contact/%'");
   database.exec("INSERT INTO entries VALUES ('user/usr_1', '{', NULL, NULL)");

@@ -8,7 +8,7 @@ import { sharedApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { pair, say, trio } from "../support/people.ts";
 import { proxy } from "../support/proxy.ts";
-import { openDevice, plain, settled, show } from "./device.ts";
+import { fillStore, openDevice, plain, settled, show } from "./device.ts";
 
 const server = sharedApp();
 
@@ -43,9 +43,7 @@ test("a device that was away is live once it has everything that it missed", asy
   await say(app, bob, conversation, "first");
   const store = memoryStore();
   const at = { url: app.url, token: ann.token };
-  const first = await openDevice(t, at, { store });
-  assert.ok(await settled(first));
-  await first.sync.close();
+  await fillStore(t, at, store);
   // More than a snapshot has.
   const missed = Array.from({ length: 25 }, (_, i) => String(i));
   for (const text of missed) await say(app, bob, conversation, text);
@@ -204,9 +202,7 @@ test("a token of another user erases the copy and sends nothing of it", async (t
   const [one, other] = [await pair(app), await pair(app)];
   await say(app, one.bob, one.conversation, "secret");
   const store = memoryStore();
-  const first = await openDevice(t, { url: app.url, token: one.ann.token }, { store });
-  assert.ok(await settled(first));
-  await first.sync.close();
+  await fillStore(t, { url: app.url, token: one.ann.token }, store);
   const offline = await openDevice(t, { url: "http://127.0.0.1:1", token: one.ann.token }, { store });
   offline.sync.send(one.conversation, { text: "of Ann" });
   await offline.sync.close();

@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { type ErrorCode, ParleyApiError } from "../../../packages/parley-client/src/index.ts";
-import type { Reason, SendOperation, Sync, View } from "../../../packages/parley-sync/src/index.ts";
+import type { Operation, Reason, SendOperation, Sync, View } from "../../../packages/parley-sync/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import type { Io } from "../io.ts";
 import { counted, harmless, jsonLine } from "../text.ts";
@@ -180,11 +180,7 @@ class Chat {
   /** Whether nothing is left to wait for. */
   #isSettled(isImpatient: boolean): boolean {
     const isShown = this.#transcript.isBegun || this.#io.unread.aborted;
-    const isDone = this.#sync
-      .outbox()
-      .getSnapshot()
-      .every(({ state }) => state === "failed");
-    return (isDone && isShown) || (isImpatient && this.#isAway);
+    return (isShown && allPending(this.#sync).length === 0) || (isImpatient && this.#isAway);
   }
 
   /** Marks the conversation as read. Returns false if it is. */
@@ -197,17 +193,19 @@ class Chat {
   }
 }
 
-function isSend(operation: { kind: string }): operation is SendOperation {
+function isSend(operation: Operation): operation is SendOperation {
   return operation.kind === "send";
+}
+
+/** Returns the operations that the server neither has nor has refused. */
+function allPending(sync: Sync): Operation[] {
+  const operations = sync.outbox().getSnapshot();
+  return operations.filter(({ state }) => state !== "failed");
 }
 
 /** Returns why the server can't be reached; undefined if it answers. */
 function whyAway(sync: Sync): Reason | undefined {
-  const waiting = sync
-    .outbox()
-    .getSnapshot()
-    .filter(({ state }) => state !== "failed");
-  const reasons = [sync.connection().getSnapshot(), ...waiting].map(({ reason }) => reason);
+  const reasons = [sync.connection().getSnapshot(), ...allPending(sync)].map(({ reason }) => reason);
   return reasons.find((reason) => reason !== null && reason.code !== "rate_limited") ?? undefined;
 }
 
@@ -219,11 +217,7 @@ function toError({ code, detail }: Reason): ParleyApiError {
 
 /** Returns the exit code. Throws an error if messages wait. */
 function toExitCode(io: Io, sync: Sync, isKept: boolean, failed: number): number {
-  const waiting = sync
-    .outbox()
-    .getSnapshot()
-    .filter(isSend)
-    .filter(({ state }) => state !== "failed");
+  const waiting = allPending(sync).filter(isSend);
   if (waiting.length === 0) return failed > 0 ? REFUSED : 0;
   if (isKept && sync.connection().getSnapshot().isStored) {
     const [verb, them] = waiting.length === 1 ? ["waits", "it"] : ["wait", "them"];

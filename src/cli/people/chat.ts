@@ -1,6 +1,12 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { type ErrorCode, ParleyApiError } from "../../../packages/parley-client/src/index.ts";
-import type { Operation, Reason, SendOperation, Sync, View } from "../../../packages/parley-sync/src/index.ts";
+import type {
+  Operation,
+  Reason,
+  SendOperation,
+  Sync,
+  View,
+} from "../../../packages/parley-sync/src/index.ts";
 import { OperatorError } from "../../errors.ts";
 import type { Io } from "../io.ts";
 import { counted, harmless, jsonLine } from "../text.ts";

@@ -148,19 +148,32 @@ test("an app hears that everything was read again", async (t) => {
   assert.equal(missed, 2);
 });
 
+/** Returns an answer that refuses a request. */
+function refusal(status: number, code: string) {
+  const problem = { type: "about:blank", title: "Refused", status, code, detail: "Refused." };
+  return { status, headers: { "content-type": "application/problem+json" }, body: JSON.stringify(problem) };
+}
+
+test("a message whose body arrived too slowly is sent again", async (t) => {
+  const app = await server();
+  const { ann, conversation } = await pair(app);
+  let sends = 0;
+  const between = await proxy(t, app.url, (path) =>
+    path === "/v1/messages" && ++sends === 1 ? refusal(408, "request_timeout") : "pass",
+  );
+  const device = await openDevice(t, { url: between.url, token: ann.token });
+  const { key } = device.sync.send(conversation, { text: "slow" });
+  const view = show(t, device, conversation);
+  const stateOf = () => view.getSnapshot().messages.find((each) => each.key === key)?.state;
+  assert.ok(await eventually(async () => stateOf() === "sent"));
+  assert.equal(sends, 2);
+});
+
 test("a message that finds the storage full fails visibly", async (t) => {
   const app = await server();
   const { ann, conversation } = await pair(app);
-  const problem = {
-    type: "about:blank",
-    title: "Full",
-    status: 507,
-    code: "quota_exceeded",
-    detail: "Full.",
-  };
-  const headers = { "content-type": "application/problem+json" };
   const between = await proxy(t, app.url, (path) =>
-    path === "/v1/messages" ? { status: 507, headers, body: JSON.stringify(problem) } : "pass",
+    path === "/v1/messages" ? refusal(507, "quota_exceeded") : "pass",
   );
   const device = await openDevice(t, { url: between.url, token: ann.token });
   device.sync.send(conversation, { text: "too much" });

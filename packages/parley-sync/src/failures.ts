@@ -28,6 +28,7 @@ export function isPassing(error: unknown): boolean {
   if (code === "source_changed" || code === "daily_limit_reached" || status === 507) return false;
   return (
     status === 0 ||
+    status === 408 ||
     status === 429 ||
     status >= 500 ||
     code === "unexpected_answer" ||

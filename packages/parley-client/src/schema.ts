@@ -755,7 +755,7 @@ export interface operations {
       is_pinned?: boolean | undefined;
       /** True or false, in JSON without quotes. */
       is_archived?: boolean | undefined;
-      /** Unix seconds until which new messages do not notify; null: now. */
+      /** Unix seconds until which new messages do not notify; null ends it. */
       muted_until?: number | null | undefined;
     };
   };

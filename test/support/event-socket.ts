@@ -160,8 +160,10 @@ function toLength(length: number): Buffer {
   return bytes;
 }
 
-/** Reads until the server closes a raw WebSocket. Returns the code of its close frame; undefined without one. */
+/** Reads until the server closes a raw WebSocket. Returns the code of its close frame; undefined without one. Rejects if it stays open. */
 export async function readCloseCode(socket: Socket): Promise<number | undefined> {
+  const timer = setTimeout(() => socket.destroy(new Error("it stays open")), PATIENCE_MS);
+  socket.once("close", () => clearTimeout(timer));
   const chunks: Buffer[] = [];
   for await (const chunk of socket) chunks.push(chunk as Buffer);
   let bytes = Buffer.concat(chunks);

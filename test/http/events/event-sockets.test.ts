@@ -288,8 +288,9 @@ test("events do not keep a WebSocket open whose client does not answer pings", a
   const closing = readCloseCode(await deaf(t, server, ann)).finally(() => {
     isClosed = true;
   });
-  // More often than the heartbeat.
-  for (let i = 0; i < 2000 && !isClosed; i++) await add(server, ann, `friend ${i}`);
+  closing.catch(() => {});
+  // More often than the heartbeat: once they end, a quiet connection is closed in any case.
+  for (let i = 0; !isClosed; i++) await add(server, ann, `friend ${i}`);
   assert.equal(await closing, 4408);
   assert.equal(alive.ws.readyState, alive.ws.OPEN);
 });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const SUITES = ["sync", "reduce", "races", "damage", "erased", "stores"];
+const SUITES = ["sync", "reduce", "races", "damage", "erased", "refusals", "lists", "stores"];
 
 test("the suite passes in a runtime without the APIs of browsers", async () => {
   const missing = `for (const name of ["EventSource", "indexedDB", "BroadcastChannel"]) delete globalThis[name];

@@ -1,4 +1,4 @@
-// Answers that arrive after the events that they do not know.
+// Answers that arrive after the events that they do not know, and events that do not arrive.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Parley } from "../../packages/parley-client/src/index.ts";
@@ -103,4 +103,23 @@ test("a window around an old message is read again after events were missed", as
   await writer.messages.update(ids[2]!, { text: "edited" });
   missed.resolve();
   assert.ok(await eventually(async () => String(texts()) === "1,edited"));
+});
+
+test("an app hears that everything was read again", async (t) => {
+  const app = await server();
+  const { ann } = await pair(app);
+  const client = new Parley({ url: app.url, token: ann.token });
+  const { stream } = client.events;
+  let isErased = false;
+  client.events.stream = async function* (options) {
+    if (isErased) yield* stream.call(client.events, options);
+    isErased = true;
+    throw Object.assign(new Error("erased"), { code: "events_erased", status: 410, detail: "" });
+  };
+  let missed = 0;
+  const device = await openDevice(t, { url: app.url, token: ann.token }, { client });
+  device.sync.onMissed(() => missed++);
+  assert.ok(await settled(device));
+  // The first time, there was nothing yet.
+  assert.equal(missed, 2);
 });

@@ -133,7 +133,7 @@ test("rows of an SQLite file that are no JSON are dropped, and read again", asyn
   assert.deepEqual(await store.scan("user/"), []);
 });
 
-test("a copy of too many messages evicts the oldest, which are read again", async (t) => {
+test("a copy of too many messages evicts the oldest, which are read again while they are shown", async (t) => {
   const app = await server();
   const { ann, bob, conversation } = await pair(app);
   const limits = { maxMessages: 10 };
@@ -148,13 +148,17 @@ test("a copy of too many messages evicts the oldest, which are read again", asyn
       return entry?.last_message?.text === "24" && (await count()) === 10;
     }),
   );
-  const view = show(t, device, conversation);
+  const view = device.sync.conversation(conversation);
+  const end = view.subscribe(() => {});
   assert.ok(await eventually(async () => view.getSnapshot().messages.length === 10));
   await view.loadOlder();
   assert.deepEqual(
     view.getSnapshot().messages.map(({ text }) => text),
     Array.from({ length: 25 }, (_, i) => String(i)),
   );
+  end();
+  await say(app, bob, conversation, "25");
+  assert.ok(await eventually(async () => (await count()) === 10));
 });
 
 test("a copy that is too large keeps the conversations with the most recent messages", async (t) => {

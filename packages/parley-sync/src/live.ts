@@ -53,6 +53,8 @@ export class Live {
   /** For each running request, the changes since it began, which its answer may not have, and its conversation. */
   readonly #requests = new Map<Change[], string | null>();
   readonly #older = new Map<string, Promise<void>>();
+  /** Conversations whose older messages were loaded: they are not evicted until a tab shows them no longer. */
+  readonly extended = new Set<string>();
   /** Whether the token is known to be of the user of the copy. */
   isReady = false;
   #isRepairing = false;
@@ -308,6 +310,7 @@ export class Live {
 
   /** Loads the page before the messages that are kept, or the conversation as a whole if it is unknown. */
   olderMessages(id: string): Promise<void> {
+    this.extended.add(id);
     // Several views may ask at once.
     const running = this.#older.get(id) ?? this.#readOlder(id).finally(() => this.#older.delete(id));
     this.#older.set(id, running);

@@ -56,8 +56,6 @@ class Sync {
   readonly #pauses: Pauses;
   readonly #listeners = new Set<(event: StreamEvent) => void>();
   readonly #refusedListeners = new Set<(operation: Operation) => void>();
-  /** Conversations whose older messages were loaded: they are not evicted while this instance runs. */
-  readonly #extended = new Set<string>();
   #state: LinkState = { state: "connecting", reason: null };
   #isStored = true;
   /** Resolves once the leader can make requests. */
@@ -93,7 +91,12 @@ class Sync {
       isStored: this.#isStored,
       me: this.#copy.meta?.me ?? null,
     });
-    this.#views = new Views(this.#fold, toConnection, (id) => void this.#use(id));
+    this.#views = new Views(
+      this.#fold,
+      toConnection,
+      (id) => void this.#use(id),
+      (id) => void this.#tabs.ask("release", id).catch(() => {}),
+    );
     this.#tabs = new Tabs(store.name, randomId(platform), {
       receive: (message) => this.#receive(message),
       lead: () => {
@@ -300,10 +303,8 @@ class Sync {
     else if (name === "discard") await this.#discard(id);
     else if (name === "olderConversations") await live?.olderConversations();
     else if (name === "olderContacts") await live?.olderContacts();
-    else if (name === "olderMessages") {
-      this.#extended.add(id);
-      await live?.olderMessages(id);
-    }
+    else if (name === "olderMessages") await live?.olderMessages(id);
+    else if (name === "release") live?.extended.delete(id);
   }
 
   async #retry(key: string): Promise<void> {
@@ -335,7 +336,8 @@ class Sync {
   }
 
   #trim(): void {
-    const draft = trim(this.#copy, this.#limits, (id) => this.#extended.has(id) || this.#views.isShown(id));
+    const isHeld = (id: string) => this.#live?.extended.has(id) || this.#views.isShown(id);
+    const draft = trim(this.#copy, this.#limits, isHeld);
     if (draft) void this.#copy.commit(draft.batch);
     this.#live?.unloadAllBut(this.#views.isShown);
   }

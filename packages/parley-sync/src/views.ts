@@ -17,12 +17,14 @@ export class Computed<T> implements View<T> {
   readonly #listeners = new Set<() => void>();
   readonly #compute: () => T;
   readonly #onUse: () => void;
+  readonly #onUnused: () => void;
   #snapshot: { value: T } | undefined;
 
-  /** `onUse` is called when the first listener comes. */
-  constructor(compute: () => T, onUse = () => {}) {
+  /** `onUse` is called when the first listener comes, `onUnused` when the last one is gone. */
+  constructor(compute: () => T, onUse = () => {}, onUnused = () => {}) {
     this.#compute = compute;
     this.#onUse = onUse;
+    this.#onUnused = onUnused;
   }
 
   get isUsed(): boolean {
@@ -33,7 +35,9 @@ export class Computed<T> implements View<T> {
     const each = () => listener();
     this.#listeners.add(each);
     if (this.#listeners.size === 1) this.#onUse();
-    return () => this.#listeners.delete(each);
+    return () => {
+      if (this.#listeners.delete(each) && !this.isUsed) this.#onUnused();
+    };
   };
 
   readonly getSnapshot = (): T => {
@@ -73,12 +77,19 @@ export class Views {
   readonly #conversations = new Map<string, Computed<ConversationState>>();
   readonly #fold: Fold;
   readonly #onUse: (id: string) => void;
+  readonly #onUnused: (id: string) => void;
   readonly #renewed = new Set<Computed<unknown>>();
 
-  /** `onUse` is called with a conversation when it is first shown. */
-  constructor(fold: Fold, toConnection: () => Connection, onUse: (id: string) => void) {
+  /** `onUse` is called with a conversation when it is first shown, `onUnused` when it no longer is. */
+  constructor(
+    fold: Fold,
+    toConnection: () => Connection,
+    onUse: (id: string) => void,
+    onUnused: (id: string) => void,
+  ) {
     this.#fold = fold;
     this.#onUse = onUse;
+    this.#onUnused = onUnused;
     this.inbox = new Computed(() => fold.inbox());
     this.contacts = new Computed(() => fold.contacts());
     this.outbox = new Computed(() => fold.outbox());
@@ -91,6 +102,7 @@ export class Views {
       view = new Computed(
         () => this.#fold.conversation(id),
         () => this.#onUse(id),
+        () => this.#onUnused(id),
       );
       this.#conversations.set(id, view);
     }

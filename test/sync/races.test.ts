@@ -123,3 +123,22 @@ test("an app hears that everything was read again", async (t) => {
   // The first time, there was nothing yet.
   assert.equal(missed, 2);
 });
+
+test("a missing event is noticed by its sequence, and everything is read again", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await pair(app);
+  const client = new Parley({ url: app.url, token: ann.token });
+  const { stream } = client.events;
+  let created = 0;
+  client.events.stream = async function* (options) {
+    for await (const event of stream.call(client.events, options))
+      if (event.type !== "message.created" || ++created !== 2) yield event;
+  };
+  const device = await openDevice(t, { url: app.url, token: ann.token }, { client });
+  const view = show(t, device, conversation);
+  assert.ok(await settled(device));
+  // A snapshot has no sequence: the first event after it says which one follows.
+  for (const text of ["first", "lost", "next"]) await say(app, bob, conversation, text);
+  const texts = () => view.getSnapshot().messages.map(({ text }) => text);
+  assert.ok(await eventually(async () => String(texts()) === "first,lost,next"));
+});

@@ -16,19 +16,46 @@ function refusal(status: number, code: string) {
   return { status, headers: { "content-type": "application/problem+json" }, body: JSON.stringify(problem) };
 }
 
-test("a message whose body arrived too slowly is sent again", async (t) => {
+const PASSING = [
+  [408, "request_timeout"],
+  [429, "rate_limited"],
+  [500, "internal_error"],
+] as const;
+for (const [status, code] of PASSING)
+  test(`a message that is answered ${status} is sent again`, async (t) => {
+    const app = await server();
+    const { ann, conversation } = await pair(app);
+    let sends = 0;
+    const between = await proxy(t, app.url, (path) =>
+      path === "/v1/messages" && ++sends === 1 ? refusal(status, code) : "pass",
+    );
+    const device = await openDevice(t, { url: between.url, token: ann.token });
+    device.sync.send(conversation, { text: "again" });
+    assert.ok(await settled(device));
+    assert.deepEqual(device.sync.outbox().getSnapshot(), []);
+    assert.equal(sends, 2);
+  });
+
+test("a message waits for a valid token", async (t) => {
   const app = await server();
   const { ann, conversation } = await pair(app);
-  let sends = 0;
+  let isValid = false;
   const between = await proxy(t, app.url, (path) =>
-    path === "/v1/messages" && ++sends === 1 ? refusal(408, "request_timeout") : "pass",
+    path === "/v1/messages" && !isValid ? refusal(401, "invalid_token") : "pass",
   );
   const device = await openDevice(t, { url: between.url, token: ann.token });
-  const { key } = device.sync.send(conversation, { text: "slow" });
-  const view = show(t, device, conversation);
-  const stateOf = () => view.getSnapshot().messages.find((each) => each.key === key)?.state;
-  assert.ok(await eventually(async () => stateOf() === "sent"));
-  assert.equal(sends, 2);
+  const pending = () => device.sync.outbox().getSnapshot()[0];
+  device.sync.send(conversation, { text: "waits" });
+  assert.ok(await eventually(async () => pending()?.reason?.code === "invalid_token"));
+  assert.equal(pending()!.state, "waiting");
+  isValid = true;
+  device.sync.wake();
+  assert.ok(await eventually(async () => pending() === undefined));
+  const { data } = await device.client.messages.list({ conversation_id: conversation });
+  assert.deepEqual(
+    data.map(({ text }) => text),
+    ["waits"],
+  );
 });
 
 test("a message that finds the storage full fails visibly", async (t) => {

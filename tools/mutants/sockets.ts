@@ -45,6 +45,30 @@ export const sockets: readonly Mutant[] = [
     tests: ["http/event-sockets"],
   },
   {
+    name: "sockets: a frame is handled after its token expired",
+    find: "metrics.socketFrames.inc({ type }); const caller = await authenticate(this.#context, this.#requester);",
+    replace: "metrics.socketFrames.inc({ type }); const caller = this.#caller!;",
+    tests: ["http/event-sockets"],
+  },
+  {
+    name: "sockets: those without a token stay",
+    find: '() => this.#refuse(new ParleyError("request_timeout", "The first frame did not arrive in time.")),',
+    replace: "() => {},",
+    tests: ["http/event-sockets"],
+  },
+  {
+    name: "sockets: a frame may have any size",
+    find: "maxPayload: this.#context.limits.maxSocketFrameBytes,",
+    replace: "",
+    tests: ["attacks/websockets"],
+  },
+  {
+    name: "sockets: a client that reads no events stays",
+    find: "const stalled = setTimeout(() => this.#wire.destroy(), this.#core.limits.eventStallMs);",
+    replace: "const stalled = setTimeout(() => {}, this.#core.limits.eventStallMs);",
+    tests: ["http/event-sockets"],
+  },
+  {
     name: "sockets: pings of the protocol are not counted",
     find: "try { this.#count(); }",
     replace: "try { if (!this.#caller) this.#count(); }",

@@ -1,5 +1,5 @@
 // A bot that counts words. It answers each message once, also those that arrived while it was not running.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { Parley, ParleyApiError } from "parley-client";
 
 const [file = "last-event"] = process.argv.slice(2);
@@ -16,7 +16,13 @@ function isRefusal(error: unknown): error is ParleyApiError {
   return status >= 400 && status < 500 && status !== 401 && status !== 429;
 }
 
-if (!existsSync(file)) writeFileSync(file, await bot.events.cursor());
+/** Stores the position in one step: a file that is half written would make the bot pass over messages. */
+function store(position: string): void {
+  writeFileSync(`${file}.new`, position, { flush: true });
+  renameSync(`${file}.new`, file);
+}
+
+if (!existsSync(file)) store(await bot.events.cursor());
 const after = readFileSync(file, "utf8");
 for await (const event of bot.events.stream({ after, types: ["message.created"] })) {
   // The payload has only ids if the message was deleted meanwhile.
@@ -30,5 +36,5 @@ for await (const event of bot.events.stream({ after, types: ["message.created"] 
       if (!isRefusal(error)) throw error;
       console.error(error.detail);
     }
-  writeFileSync(file, event.id);
+  store(event.id);
 }

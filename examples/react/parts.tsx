@@ -77,17 +77,24 @@ export function Message({ message, sync, me }: MessageProps) {
   );
 }
 
+/** Uses a new link to a file. Does nothing if the server cannot be reached, or the file is gone. */
+function withLink(sync: Sync, { id }: FileProps["file"], use: (url: string) => void): void {
+  sync.client.attachments.retrieve(id).then(
+    ({ file_url }) => use(file_url),
+    () => {},
+  );
+}
+
 function Picture({ file, sync }: FileProps) {
   const [url, setUrl] = useState(`${file.file_url}&width=320`);
   // The link has expired, or the server makes no previews.
-  const renew = () => sync.client.attachments.retrieve(file.id).then(({ file_url }) => setUrl(file_url));
+  const renew = () => withLink(sync, file, setUrl);
   return <img src={url} alt={file.filename} onError={renew} />;
 }
 
 function Download({ file, sync }: FileProps) {
   // Links expire after an hour or two.
-  const open = () =>
-    sync.client.attachments.retrieve(file.id).then(({ file_url }) => location.assign(file_url));
+  const open = () => withLink(sync, file, (url) => location.assign(url));
   return (
     <button type="button" onClick={open}>
       {file.filename}

@@ -1,47 +1,14 @@
 // An event stream delivers each event once and in order, whatever happens to its connection.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  Parley,
-  type ParleyOptions,
-  type StreamEvent,
-  type StreamState,
-} from "../../packages/parley-client/src/index.ts";
+import { Parley, type ParleyOptions, type StreamEvent } from "../../packages/parley-client/src/index.ts";
 import { readMessages } from "../../packages/parley-client/src/server-sent-events.ts";
 import { startApp, startOn, type TestApp } from "../support/app.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { proxy } from "../support/proxy.ts";
 import { clientOf, onCarriers, onEngines } from "./engines.ts";
 import { failure } from "./failure.ts";
-
-type Options = Parameters<Parley["events"]["stream"]>[0];
-
-/** Collects the events of a stream until it is closed. */
-function listen(parley: Parley, options: Options = {}) {
-  const stop = new AbortController();
-  const events: StreamEvent[] = [];
-  const states: StreamState[] = [];
-  const { signal } = stop;
-  const ended = (async () => {
-    const onState = (state: StreamState) => states.push(state);
-    for await (const event of parley.events.stream({ ...options, signal, onState })) events.push(event);
-  })();
-  ended.catch(() => {});
-  return {
-    events,
-    states,
-    ended,
-    has: (count: number) => eventually(async () => events.length >= count),
-    /** Waits until the connection was ready this many times. */
-    connected: async (count: number) =>
-      assert.ok(await eventually(async () => states.filter((state) => state === "ready").length >= count)),
-    close: async () => {
-      stop.abort();
-      await ended;
-      return events.map(({ payload }) => (payload as { username?: string }).username);
-    },
-  };
-}
+import { add, listen } from "./streams.ts";
 
 /** Returns a user's client, and one without the proxy. */
 async function listener(server: TestApp, url: string, options: Partial<ParleyOptions> = {}) {
@@ -52,15 +19,12 @@ async function listener(server: TestApp, url: string, options: Partial<ParleyOpt
   };
 }
 
-const add = (parley: Parley, username: string) =>
-  parley.contacts.create({ username, phone_number: "555-0100" });
-
 onCarriers("a stream resumes after its last event when the server restarts", async (t, carrier, given) => {
   const config = { ...given, secrets: ["s".repeat(32)] };
   const first = await startOn(t, config);
   const again = { ...config, port: first.app.port() };
   const { parley } = await listener(first, first.url, carrier);
-  const stream = listen(parley);
+  const stream = listen(t, parley);
   await stream.connected(1);
   const ada = await add(parley, "ada");
   assert.ok(await stream.has(1));
@@ -84,7 +48,7 @@ onCarriers(
     let isAway = false;
     const between = await proxy(t, server.url, () => (isAway ? { status: 502 } : "pass"));
     const { parley, direct } = await listener(server, between.url, carrier);
-    const stream = listen(parley);
+    const stream = listen(t, parley);
     await stream.connected(1);
     isAway = true;
     between.cut();
@@ -114,7 +78,7 @@ onEngines("all changes after a cursor are delivered, whatever is read meanwhile"
     const after = await parley.events.cursor();
     for (const name of names) await add(parley, name);
     assert.equal((await parley.contacts.list()).data[0]!.username, names.at(-1));
-    const stream = listen(parley, { after });
+    const stream = listen(t, parley, { after });
     assert.ok(await stream.has(names.length));
     assert.deepEqual(await stream.close(), names);
   }
@@ -125,7 +89,7 @@ test("a stream of a user without events starts at the first one, even if its fir
   const server = await startApp(t);
   const between = await proxy(t, server.url, () => "pass");
   const { parley, direct } = await listener(server, between.url);
-  const [next, all] = [listen(parley), listen(parley, { after: null })];
+  const [next, all] = [listen(t, parley), listen(t, parley, { after: null })];
   for (const stream of [next, all]) await stream.connected(1);
   assert.ok(await eventually(async () => between.underWay() === 1));
   between.cut();
@@ -143,7 +107,10 @@ test("events are filtered by type and start after a known one, and each type has
     conversation_id: ada.conversation_id,
   });
   const { data } = await parley.events.list();
-  const stream = listen(parley, { after: data.at(-1)!.id, types: ["attachment.created", "contact.deleted"] });
+  const stream = listen(t, parley, {
+    after: data.at(-1)!.id,
+    types: ["attachment.created", "contact.deleted"],
+  });
   // A payload shows the state when the event is sent.
   assert.ok(await stream.has(1));
   await parley.contacts.delete(ada.id);
@@ -155,7 +122,7 @@ test("events are filtered by type and start after a known one, and each type has
   assert.deepEqual(described, [file.filename, "contact.deleted"]);
   const created = await parley.events.list({ types: ["contact.created"] });
   assert.equal(created.data.length, 2);
-  const whole = listen(parley, { after: null, types: ["contact.created"] });
+  const whole = listen(t, parley, { after: null, types: ["contact.created"] });
   await add(parley, "edsger");
   assert.ok(await whole.has(3));
   assert.deepEqual(await whole.close(), ["ada", "grace", "edsger"]);
@@ -185,8 +152,8 @@ test("events of a group and its members match their types", async (t) => {
   const [ann, bob] = [await clientOf(server), await clientOf(server)];
   const [{ username: annsName }, { username, id: bobsId }] = [await ann.me(), await bob.me()];
   await add(bob, annsName);
-  const anns = listen(ann, { after: null });
-  const bobs = listen(bob, { after: null, types: ["group.deleted", "member.deleted"] });
+  const anns = listen(t, ann, { after: null });
+  const bobs = listen(t, bob, { after: null, types: ["group.deleted", "member.deleted"] });
   const { id, conversation_id } = await ann.groups.create({ name: "Climbing", members: [username] });
   await bob.groups.join(id);
   // A payload shows the state when the event is sent, so wait for each event.
@@ -225,7 +192,7 @@ onCarriers(
     const [{ id: user_id, username }, me] = [await ann.me(), await direct.me()];
     const { conversation_id } = await add(ann, me.username);
     await add(direct, username);
-    const stream = listen(bob, { after: null, types: ["contact.created", "typing"] });
+    const stream = listen(t, bob, { after: null, types: ["contact.created", "typing"] });
     await stream.connected(1);
     assert.equal(await ann.conversations.typing(conversation_id), undefined);
     assert.ok(await stream.has(2));
@@ -242,7 +209,7 @@ onCarriers(
     isAway = false;
     assert.ok(await stream.has(3));
     assert.deepEqual(await stream.close(), [username, undefined, "grace"]);
-    const only = listen(ann, { after: null, types: ["typing"] });
+    const only = listen(t, ann, { after: null, types: ["typing"] });
     // The stream opens a moment later.
     const types = async () => {
       await direct.conversations.typing(conversation_id);

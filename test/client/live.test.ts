@@ -1,6 +1,6 @@
 // All streams of a client share one connection, and each has all events after its position, once and in order.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { Parley, type StreamEvent } from "../../packages/parley-client/src/index.ts";
 import { createToken } from "../../src/core/people/tokens.ts";
 import { startApp, startOn } from "../support/app.ts";
@@ -8,39 +8,7 @@ import { eventually } from "../support/files-on-disk.ts";
 import { type Fate, proxy } from "../support/proxy.ts";
 import { onCarriers } from "./engines.ts";
 import { failure } from "./failure.ts";
-
-type Options = Parameters<Parley["events"]["stream"]>[0];
-
-/** Collects the ids of a stream's events until it is closed. */
-function listen(t: TestContext, parley: Parley, options: Options) {
-  const stop = new AbortController();
-  t.after(() => stop.abort());
-  const ids: string[] = [];
-  let isReady = false;
-  const ended = (async () => {
-    const { signal } = stop;
-    const onState = (state: string) => {
-      isReady = state === "ready";
-    };
-    for await (const event of parley.events.stream({ ...options, signal, onState }))
-      ids.push((event as { id: string }).id);
-  })();
-  ended.catch(() => {});
-  const close = () => {
-    stop.abort();
-    return ended;
-  };
-  return {
-    ids,
-    ended,
-    close,
-    isReady: () => isReady,
-    ready: async () => assert.ok(await eventually(async () => isReady)),
-  };
-}
-
-const add = (parley: Parley, username: string) =>
-  parley.contacts.create({ username, phone_number: "555-0100" });
+import { add, listen } from "./streams.ts";
 
 onCarriers("streams join a running connection wherever they begin", async (t, carrier, config) => {
   const server = await startOn(t, config);
@@ -88,7 +56,7 @@ test("a reader that is too slow for the connection lists the events that it has 
   const server = await startApp(t);
   const { token } = await server.user();
   const [parley, direct] = [1, 2].map(() => new Parley({ url: server.url, token }));
-  const fast = listen(t, parley!, {});
+  const fast = listen(t, parley!);
   await fast.ready();
   const slow = parley!.events.stream({ after: await direct!.events.cursor() });
   const ids: string[] = [];
@@ -114,7 +82,7 @@ test("server-sent events replace a WebSocket that does not come about, which is 
     const between = await proxy(t, server.url, (_path, _seen, isUpgrade) => (isUpgrade ? answer : "pass"));
     const { token } = await server.user();
     const parley = new Parley({ url: between.url, token });
-    const stream = listen(t, parley, {});
+    const stream = listen(t, parley);
     await stream.ready();
     const upgrades = () => between.seen.filter(({ isUpgrade }) => isUpgrade).length;
     const reconnect = async () => {
@@ -153,7 +121,7 @@ test("a WebSocket that worked is tried again, whatever replaced it meanwhile", a
   );
   const { token } = await server.user();
   const parley = new Parley({ url: between.url, token });
-  const stream = listen(t, parley, {});
+  const stream = listen(t, parley);
   await stream.ready();
   isRefused = true;
   between.cut();
@@ -179,7 +147,7 @@ onCarriers("reconnect replaces the connection at once", async (t, carrier, confi
   Object.assign(globalThis, { addEventListener: browser.addEventListener.bind(browser) });
   t.after(() => Reflect.deleteProperty(globalThis, "addEventListener"));
   parley.events.reconnect();
-  const stream = listen(t, parley, {});
+  const stream = listen(t, parley);
   await stream.ready();
   const wakes = [() => parley.events.reconnect(), () => void browser.dispatchEvent(new Event("online"))];
   const replaced = async (wake: () => void) => {
@@ -204,7 +172,7 @@ onCarriers("reconnect replaces the connection at once", async (t, carrier, confi
   answer = { status: 503, headers: { "retry-after": "60" } };
   const waits = Promise.withResolvers<number>();
   const other = new Parley({ url: between.url, token, onWait: waits.resolve, ...carrier });
-  const asked = listen(t, other, {});
+  const asked = listen(t, other);
   await waits.promise;
   const before = between.seen.length;
   other.events.reconnect();
@@ -238,7 +206,7 @@ test("a runtime that cannot read an unfinished answer, such as React Native, wai
   const { token } = await server.user();
   Reflect.deleteProperty(Response.prototype, "body");
   try {
-    const stream = listen(t, new Parley({ url: between.url, token }), {});
+    const stream = listen(t, new Parley({ url: between.url, token }));
     assert.ok(await eventually(async () => between.seen.length > 1));
     isAway = false;
     await stream.ready();
@@ -260,7 +228,7 @@ test("frames that are no events are ignored", async (t) => {
     }
   }
   const parley = new Parley({ url: server.url, token, webSocket: Known });
-  const stream = listen(t, parley, {});
+  const stream = listen(t, parley);
   await stream.ready();
   for (const data of ["5", "null", "{", '"text"', '{"type":"new"}'])
     socket!.onmessage!(new MessageEvent("message", { data }));
@@ -277,7 +245,7 @@ test("a first frame that comes too late, such as after the device slept, is not 
     override send(): void {}
   }
   const parley = new Parley({ url: server.url, token, webSocket: Asleep });
-  const stream = listen(t, parley, {});
+  const stream = listen(t, parley);
   await stream.ready();
   await add(parley, "ada");
   assert.ok(await eventually(async () => stream.ids.length === 1));
@@ -298,7 +266,7 @@ test("a client with its own fetch gets events through it", async (t) => {
     [WebSocket, 0],
   ] as const) {
     streams = 0;
-    const stream = listen(t, new Parley({ url: server.url, token, fetch: own, webSocket }), {});
+    const stream = listen(t, new Parley({ url: server.url, token, fetch: own, webSocket }));
     await stream.ready();
     await stream.close();
     assert.equal(streams, expected);
@@ -315,7 +283,7 @@ onCarriers("only streams whose next event is erased fail with events_erased", as
   const { token } = await server.user();
   const direct = new Parley({ url: server.url, token });
   const parley = new Parley({ url: between.url, token, ...carrier });
-  const early = listen(t, parley, {});
+  const early = listen(t, parley);
   await early.ready();
   isAway = true;
   between.cut();
@@ -342,7 +310,7 @@ onCarriers("a stream continues with another token after its own is revoked", asy
     await createToken(core, null, user.id, {}),
   ];
   let { token } = first;
-  const stream = listen(t, new Parley({ url: server.url, token: () => token, ...carrier }), {});
+  const stream = listen(t, new Parley({ url: server.url, token: () => token, ...carrier }));
   await stream.ready();
   token = second.token;
   await admin.tokens.delete(first.id);
@@ -359,7 +327,7 @@ onCarriers("a client that acts as another user has the events of that user", asy
     await server.user(),
   ];
   const acting = new Parley({ url: server.url, token: bot.token, ...carrier }).as(user.id);
-  const stream = listen(t, acting, {});
+  const stream = listen(t, acting);
   await stream.ready();
   await add(new Parley({ url: server.url, token: user.token }), "ada");
   assert.ok(await eventually(async () => stream.ids.length === 1));

@@ -92,6 +92,14 @@ test("a row that is older than the copy is completed by the events that follow",
   assert.deepEqual([row().unread_count, row().last_message?.id], [1, "msg_3"]);
 });
 
+test("messages are read again once one of them shows that its sender was erased", async () => {
+  const { copy, apply } = await openCopy();
+  apply(created(1), created(2));
+  assert.equal(copy.stale.size, 0);
+  apply(toEvent("message.updated", toMessage(2, "usr_other", { sender: null })));
+  assert.deepEqual(copy.stale.get(CONVERSATION), { what: "window" });
+});
+
 test("events of reactions give the same list in any number of repetitions", async () => {
   const { apply, copy } = await openCopy();
   const reaction = (type: string, user_id: string) =>

@@ -218,8 +218,11 @@ test("a message is stored before it is sent", async (t) => {
   const app = await server();
   const { ann, conversation } = await pair(app);
   const seen: string[] = [];
+  let onSend = () => {};
   const between = await proxy(t, app.url, (path) => {
-    if (path === "/v1/messages") seen.push("sent");
+    if (path !== "/v1/messages") return "pass";
+    seen.push("sent");
+    onSend();
     return "pass";
   });
   const store = memoryStore();
@@ -228,7 +231,7 @@ test("a message is stored before it is sent", async (t) => {
     async write(batch: Batch) {
       const stored = [...batch].filter(([key, value]) => key.startsWith("out/") && value !== null);
       // Time for a request that does not wait.
-      if (stored.length > 0) await new Promise((resolve) => setTimeout(resolve, 300));
+      if (stored.length > 0) await new Promise((resolve) => setTimeout(resolve, 500));
       await store.write(batch);
       seen.push(...stored.map(() => "stored"));
     },
@@ -239,9 +242,12 @@ test("a message is stored before it is sent", async (t) => {
   assert.ok(await settled(device));
   assert.deepEqual(seen, ["stored", "sent"]);
   // The second message is next in its lane while the store is still writing it.
+  onSend = () => {
+    onSend = () => {};
+    device.sync.send(conversation, { files: [new File(["two"], "two.txt")] });
+  };
   device.sync.send(conversation, { text: "one" });
-  assert.ok(await eventually(async () => seen.length === 4));
-  device.sync.send(conversation, { files: [new File(["two"], "two.txt")] });
+  assert.ok(await eventually(async () => seen.length === 6));
   assert.ok(await settled(device));
   assert.deepEqual(seen.slice(2), ["stored", "sent", "stored", "sent"]);
   assert.deepEqual(device.sync.outbox().getSnapshot(), []);

@@ -318,11 +318,13 @@ test("the name of an erased user leaves the copy", async (t) => {
   assert.ok(await eventually(async () => sender() === null));
 });
 
-test("wake replaces a connection that other streams of the app share", async (t) => {
+test("wake replaces a connection that other streams of the app share, and misses nothing", async (t) => {
   const app = await server();
   const { ann, bob, conversation } = await pair(app);
-  const between = await proxy(t, app.url, () => "pass");
+  let isAway = false;
+  const between = await proxy(t, app.url, () => (isAway ? { status: 502 } : "pass"));
   const device = await openDevice(t, { url: between.url, token: ann.token });
+  const view = show(t, device, conversation);
   assert.ok(await settled(device));
   const stop = new AbortController();
   t.after(() => stop.abort());
@@ -336,4 +338,18 @@ test("wake replaces a connection that other streams of the app share", async (t)
   assert.ok(await eventually(async () => opened() > before));
   await say(app, bob, conversation, "hello");
   assert.equal((await next).done, false);
+  assert.ok(await eventually(async () => view.getSnapshot().messages.length === 1));
+  const state = () => device.sync.connection().getSnapshot().state;
+  isAway = true;
+  between.cut();
+  assert.ok(await eventually(async () => state() === "connecting"));
+  // More than a snapshot has.
+  for (let i = 0; i < 25; i++) await say(app, bob, conversation, String(i));
+  const live = new Promise<void>((resolve) => {
+    t.after(device.sync.connection().subscribe(() => state() === "live" && resolve()));
+  });
+  isAway = false;
+  device.sync.wake();
+  await live;
+  assert.equal(view.getSnapshot().messages.length, 26);
 });

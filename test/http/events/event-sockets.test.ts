@@ -228,15 +228,19 @@ onEachEngine("a WebSocket closes when its token is revoked or expires", async (s
   assert.equal(bobs.ws.readyState, bobs.ws.OPEN);
 });
 
-test("a frame with a token that has expired closes the WebSocket", async (t) => {
+test("a frame with a token that has expired closes the WebSocket, and does nothing", async (t) => {
   let now = Date.UTC(2026, 0, 1);
   const server = await startApp(t, {}, { clock: () => now });
-  const { ann, conversation } = await pair(server);
+  const { ann, bob, conversation } = await pair(server);
   const { token } = await createToken(server.app.core, null, ann.id, { expiresAt: now + 60_000 });
   const socket = await startSocket(t, server, { headers: { authorization: `Bearer ${token}` } });
+  const bobs = await startSocket(t, server, bob);
   now += 60_000;
   socket.send({ type: "typing", conversation_id: conversation });
   assert.equal(await socket.closing(), 4401);
+  await say(server, ann, conversation, "hello");
+  await bobs.find("message.created");
+  assert.deepEqual(without(bobs.frames, "ready", "message.created"), []);
 });
 
 test("a stop closes all WebSockets with 1001, also those whose clients do not answer", async (t) => {

@@ -72,17 +72,14 @@ export class Messages {
   /** Sends a message with its files, and retries for `retryForMs`. If it throws, the server keeps nothing of it, unless the connection was lost. */
   async create(
     fields: NewMessage,
-    { files = [], onProgress, ...options }: SendOptions = {},
+    { files = [], onProgress, retryForMs = this.#transport.retryForMs, ...others }: SendOptions = {},
   ): Promise<Message> {
+    const options = { ...others, retryForMs };
     if (files.length === 0)
-      return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields, isSend: true });
+      return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
     options.signal?.throwIfAborted();
     const sources = await Promise.all(files.map((file) => toSource(file, {})));
-    return sendFiles(this.#transport, PATH, toTexts(fields), sources, {
-      ...options,
-      onProgress,
-      isSend: true,
-    });
+    return sendFiles(this.#transport, PATH, toTexts(fields), sources, { ...options, onProgress });
   }
 
   retrieve(id: string, { include, ...options }: RetrieveOptions = {}): Promise<Message> {

@@ -59,9 +59,7 @@ interface Call extends CreateOptions, ChangeOptions {
   headers?: Record<string, string> | undefined;
   /** Replaces `fetch` for this request. */
   send?: Send | undefined;
-  /** Whether it is retried for `retryForMs`. */
-  isSend?: boolean | undefined;
-  /** Replaces that of the client. */
+  /** For how long it is retried, if not a number of times. */
   retryForMs?: number | undefined;
   /** Whether the request can be repeated; true by default. */
   canRepeat?: (() => boolean) | undefined;
@@ -139,7 +137,8 @@ export class Transport {
   readonly #token: ParleyOptions["token"];
   readonly #actAs: string | undefined;
   readonly #maxRetries: number | undefined;
-  readonly #retryForMs: number;
+  /** For how long messages are retried. */
+  readonly retryForMs: number;
   readonly #timeoutMs: number;
   readonly #onWait: ParleyOptions["onWait"];
 
@@ -164,7 +163,7 @@ export class Transport {
     this.#fetch = fetch;
     this.WebSocket = webSocket || undefined;
     this.#maxRetries = maxRetries;
-    this.#retryForMs = retryForMs;
+    this.retryForMs = retryForMs;
     this.#timeoutMs = timeoutMs;
     this.#onWait = onWait;
   }
@@ -214,7 +213,7 @@ export class Transport {
   /** Attempts a request until it succeeds or may not be retried. All attempts have the same key, by which the server recognizes them. */
   async #repeat<T>(call: Call, attempt: (headers: Record<string, string>) => Promise<T>): Promise<T> {
     const headers = toHeaders(call);
-    const until = call.isSend ? performance.now() + (call.retryForMs ?? this.#retryForMs) : undefined;
+    const until = call.retryForMs === undefined ? undefined : performance.now() + call.retryForMs;
     let mayBeDone = false;
     for (let failures = 1; ; failures++) {
       try {

@@ -78,7 +78,6 @@ interface SendOptions extends CreateOptions, ChangeOptions {
   method?: "POST" | "PUT" | undefined;
   onProgress?: ((progress: UploadProgress) => void) | undefined;
   query?: object | undefined;
-  isSend?: boolean | undefined;
   retryForMs?: number | undefined;
 }
 

@@ -196,12 +196,6 @@ export const sync: readonly Mutant[] = [
     tests: ["sync/stores"],
   },
   {
-    name: "sync: a device is live before it has what it missed",
-    find: 'else if (state === "ready" && this.#newest === null) this.#hooks.state("live");',
-    replace: 'else if (state === "ready") this.#hooks.state("live");',
-    tests: ["sync/sync"],
-  },
-  {
     name: "client: each connection waits for a WebSocket that a proxy loses",
     find: "this.#socketFrom = performance.now() + this.#socketPauseMs;",
     replace: "",

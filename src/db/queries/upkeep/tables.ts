@@ -45,7 +45,7 @@ export const TABLES: readonly Table[] = [
     ["id", "file_type", "file_size", "sha256", "crc32", "blob_key", "width", "height", "created_at"],
   ),
   table("profile_changes", ["user_id"], ["after_id"]),
-  table("tokens", ["hash"], ["id", "user_id", "name", "scopes", "expires_at", "created_at"]),
+  table("tokens", ["hash"], ["id", "user_id", "name", "scopes", "expires_at", "created_at", "last_used_at"]),
   table(
     "members",
     ["conversation_id", "user_id"],

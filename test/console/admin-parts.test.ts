@@ -136,7 +136,7 @@ test("each kind of failed delivery has advice", () => {
 function entry(action: string, fields: Partial<AuditEntry> = {}): AuditEntry {
   return {
     ...{ id: "aud_1", created_at: 1000, action, actor_id: "usr_ann", acted_by_id: null },
-    ...{ token_id: "tok_1", object_id: "tok_2", details: null },
+    ...{ token_id: "tok_1", object_id: "tok_2", object_name: null, details: null },
     ...fields,
   };
 }

@@ -80,8 +80,9 @@ test("every other page reads one range of an index: no table scan, no sort, no o
     for (const usernameKey of [undefined, "a"])
       statements.push(usersQuery({ usernameKey }, page), userNamesQuery({ usernameKey }, page));
     for (const userId of [undefined, "usr_x"]) statements.push(tokensQuery({ userId }, page));
-    statements.push(entriesQuery(page), webhooksQuery("usr_x", page), deliveriesQuery("whk_x", page));
-    statements.push(webhooksQuery(null, page));
+    statements.push(entriesQuery(page), deliveriesQuery("whk_x", page));
+    for (const userId of ["usr_x", null])
+      for (const isFailing of [false, true]) statements.push(webhooksQuery({ userId, isFailing }, page));
     statements.push(pushSubscriptionsQuery("usr_x", page, 0), uploadsQuery("usr_x", page, 0));
     statements.push(blocksQuery("usr_x", page), ...groupQueries(page));
     statements.push(

@@ -165,7 +165,7 @@ async function adminsAnswers(server: TestApp): Promise<Examples> {
   const barbara = { username: "barbara", phone_number: "+15550103", display_name: "Barbara" };
   const user = (await json(server, admin, "POST", "/v1/users", barbara)) as { id: string };
   const phone = { user_id: user.id, scopes: ["contacts:read", "attachments:read"], name: "phone" };
-  const token = (await json(server, admin, "POST", "/v1/tokens", phone)) as { id: string };
+  const token = (await json(server, admin, "POST", "/v1/tokens", phone)) as { id: string; token: string };
   const get = async (path: string) => ({ body: await json(server, admin, "GET", path) });
   return {
     createUser: { request: barbara, body: user },
@@ -173,6 +173,10 @@ async function adminsAnswers(server: TestApp): Promise<Examples> {
     retrieveUser: await get(`/v1/users/${user.id}`),
     createToken: { request: phone, body: token },
     listTokens: await get(`/v1/tokens?user_id=${user.id}`),
+    findToken: {
+      request: { token: token.token },
+      body: await json(server, admin, "POST", "/v1/token_search", { token: token.token }),
+    },
     retrieveToken: await get(`/v1/tokens/${token.id}`),
     listAudit: await get("/v1/audit?limit=2"),
   };
@@ -235,7 +239,7 @@ test("every example in openapi.json conforms to its schema", async () => {
       }
     }
   }
-  assert.equal(checked, Object.keys(components.examples).length + 31);
+  assert.equal(checked, Object.keys(components.examples).length + 32);
 });
 
 test("every POST that stores something documents Idempotency-Key and its errors", async () => {
@@ -243,10 +247,10 @@ test("every POST that stores something documents Idempotency-Key and its errors"
   const all = Object.values(paths as Record<string, { post?: PostDescription }>);
   const { posts = [], others = [] } = Object.groupBy(
     all.flatMap(({ post }) => post ?? []),
-    ({ operationId }) => (/announceTyping|createArchive/.test(operationId) ? "others" : "posts"),
+    ({ operationId }) => (/announceTyping|createArchive|findToken/.test(operationId) ? "others" : "posts"),
   );
   assert.doesNotMatch(JSON.stringify(others), /idempoten/i);
-  assert.deepEqual([others.length, posts.length], [2, 14]);
+  assert.deepEqual([others.length, posts.length], [3, 14]);
   for (const { operationId, parameters, responses } of posts) {
     const key = parameters.find(({ name }) => name === "Idempotency-Key");
     assert.equal(key?.in, "header", operationId);

@@ -1,5 +1,6 @@
 import { access } from "./access.ts";
 import { acting } from "./acting.ts";
+import { administration } from "./administration.ts";
 import { archives } from "./archives.ts";
 import { avatars } from "./avatars.ts";
 import { chat } from "./chat.ts";
@@ -32,6 +33,7 @@ import { visibility } from "./visibility.ts";
 export const mutants: readonly Mutant[] = [
   ...access,
   ...acting,
+  ...administration,
   ...archives,
   ...avatars,
   ...chat,

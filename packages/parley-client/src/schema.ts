@@ -538,6 +538,40 @@ export interface components {
         subject: string;
       })[];
     };
+    UserFile: {
+      id: string;
+      filename: string;
+      /** MIME type. */
+      file_type: string;
+      /** Bytes. */
+      file_size: number;
+      /** Who uploaded it, and in whose storage it counts. */
+      uploader_id: string;
+      /** Unix seconds, UTC. */
+      created_at: number;
+    };
+    /** Items, newest first. */
+    UserFilePage: {
+      /** Whether more items follow. */
+      has_more: boolean;
+      data: (components["schemas"]["UserFile"])[];
+    };
+    UserGroup: {
+      id: string;
+      name: string;
+      /** That of the user. */
+      role: "admin" | "member";
+      /** Without those who are invited. */
+      member_count: number;
+      /** Unix seconds, UTC. */
+      created_at: number;
+    };
+    /** Items, newest first. */
+    UserGroupPage: {
+      /** Whether more items follow. */
+      has_more: boolean;
+      data: (components["schemas"]["UserGroup"])[];
+    };
     Token: {
       id: string;
       user_id: string;
@@ -547,6 +581,8 @@ export interface components {
       expires_at: number | null;
       /** Unix seconds, UTC. */
       created_at: number;
+      /** The last request with it, up to a second late; null if there was none. */
+      last_used_at: number | null;
     };
     /** Items, newest first. */
     TokenPage: {
@@ -565,6 +601,8 @@ export interface components {
       expires_at: number | null;
       /** Unix seconds, UTC. */
       created_at: number;
+      /** The last request with it, up to a second late; null if there was none. */
+      last_used_at: number | null;
     };
     AuditEntry: {
       id: string;
@@ -580,6 +618,8 @@ export interface components {
       token_id: string | null;
       /** The id of the object that was changed. The object may no longer exist. */
       object_id: string;
+      /** The name of the file or group that was changed, as it is now; null once it is deleted, and for other objects. */
+      object_name: string | null;
       /** Further facts, depending on the action. */
       details: Record<string, unknown> | null;
     };
@@ -1023,6 +1063,8 @@ export interface operations {
       all?: boolean | undefined;
       /** Lists those of one user, which also requires the scope `admin`. */
       user_id?: string | undefined;
+      /** True lists only those whose last attempt failed, also if they are disabled. */
+      failing?: boolean | undefined;
     };
   };
   createWebhook: {
@@ -1145,6 +1187,26 @@ export interface operations {
       subject?: string | null | undefined;
     };
   };
+  listUserFiles: {
+    query: {
+      /** A whole number from 1 to 100. */
+      limit?: number | undefined;
+      /** Returns items older than this one (att_…). */
+      starting_after?: string | undefined;
+      /** Returns items newer than this one (att_…). */
+      ending_before?: string | undefined;
+    };
+  };
+  listUserGroups: {
+    query: {
+      /** A whole number from 1 to 100. */
+      limit?: number | undefined;
+      /** Returns items older than this one (grp_…). */
+      starting_after?: string | undefined;
+      /** Returns items newer than this one (grp_…). */
+      ending_before?: string | undefined;
+    };
+  };
   downloadAvatar: {
     query: {
       /** Returns a preview of this many pixels, as WebP. Smaller pictures are not enlarged. */
@@ -1173,6 +1235,12 @@ export interface operations {
       expires_at?: number | null | undefined;
       /** A string of 0 to 128 characters without control characters. */
       name?: string | null | undefined;
+    };
+  };
+  findToken: {
+    body: {
+      /** A token: parley_ and 43 characters. */
+      token: string;
     };
   };
   listAudit: {

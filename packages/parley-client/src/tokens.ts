@@ -21,6 +21,16 @@ export class Tokens {
     return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
   }
 
+  /** Finds a token by its secret, such as one that has leaked. Throws `token_not_found`. */
+  find(secret: string, options: CallOptions = {}): Promise<Token> {
+    return this.#transport.call({
+      ...options,
+      method: "POST",
+      path: ["v1", "token_search"],
+      body: { token: secret },
+    });
+  }
+
   retrieve(id: string, options: CallOptions = {}): Promise<Token> {
     return this.#transport.call({ ...options, method: "GET", path: [...PATH, id] });
   }

@@ -24,6 +24,9 @@ export type User = Schemas["User"];
 export type ShownUser = Schemas["ShownUser"];
 export type UserReference = Schemas["UserReference"];
 export type UserWithUnread = Schemas["UserWithUnread"];
+/** A file and a group of a user, as admins see them. */
+export type UserFile = Schemas["UserFile"];
+export type UserGroup = Schemas["UserGroup"];
 export type Token = Schemas["Token"];
 export type NewToken = Schemas["NewToken"];
 export type AuditEntry = Schemas["AuditEntry"];
@@ -101,6 +104,8 @@ export type DeliveryQuery = operations["listDeliveries"]["query"];
 export type PushSubscriptionQuery = operations["listPushSubscriptions"]["query"];
 export type PushSubscriptionFields = operations["createPushSubscription"]["body"];
 export type UserQuery = operations["listUsers"]["query"];
+export type UserFileQuery = operations["listUserFiles"]["query"];
+export type UserGroupQuery = operations["listUserGroups"]["query"];
 /** The changes of a user's profile. Null clears a field. */
 export type UserChanges = operations["updateUser"]["body"];
 export type ProfileChanges = operations["updateMe"]["body"];

@@ -1,7 +1,17 @@
 import { List } from "./list.ts";
 import type { UploadSource } from "./source.ts";
 import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
-import type { User, UserChanges, UserFields, UserQuery, UserWithUnread } from "./types.ts";
+import type {
+  User,
+  UserChanges,
+  UserFields,
+  UserFile,
+  UserFileQuery,
+  UserGroup,
+  UserGroupQuery,
+  UserQuery,
+  UserWithUnread,
+} from "./types.ts";
 import { type AvatarOptions, sendAvatar } from "./upload.ts";
 
 const PATH = ["v1", "users"];
@@ -41,6 +51,16 @@ export class Users {
   /** Deletes the picture of a user, if the server has one. */
   deleteAvatar(id: string, options: ChangeOptions = {}): Promise<void> {
     return this.#transport.remove([...PATH, id, "avatar"], options);
+  }
+
+  /** Lists the files that the user sees, newest first, without their bytes. */
+  listFiles(id: string, query: UserFileQuery = {}, options: CallOptions = {}): List<UserFile> {
+    return new List(this.#transport, [...PATH, id, "attachments"], query, options);
+  }
+
+  /** Lists the groups that the user is a member of, newest first. */
+  listGroups(id: string, query: UserGroupQuery = {}, options: CallOptions = {}): List<UserGroup> {
+    return new List(this.#transport, [...PATH, id, "groups"], query, options);
   }
 
   /** Erases the user, with contacts, tokens, webhooks and notes to self. */

@@ -68,6 +68,12 @@ export const webhookFilters = {
   user_id: optional(
     describedField(reference("usr"), "Lists those of one user, which also requires the scope `admin`."),
   ),
+  failing: optional(
+    describedField(
+      trueOrFalse,
+      "True lists only those whose last attempt failed, also if they are disabled.",
+    ),
+  ),
 };
 
 const webhookMembers = {

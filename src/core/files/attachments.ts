@@ -14,9 +14,10 @@ import { isOwnMessage } from "../../db/queries/messages/messages.ts";
 import type { NewFile } from "../../db/queries/storage/files.ts";
 import { findSeat } from "../../db/queries/visibility/seats.ts";
 import { ParleyError } from "../../errors.ts";
+import { toSeconds } from "../../util/clock.ts";
 import { foldedLength, hasWords, searchWords } from "../../util/text.ts";
 import type { Caller } from "../node/caller.ts";
-import type { Core } from "../node/core.ts";
+import type { Core, DataAccess } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
 import {
   describedField,
@@ -29,6 +30,7 @@ import {
 import { inOrder, searchNames } from "../resource/name-search.ts";
 import { type Page, type PageEnvelope, toPage } from "../resource/page.ts";
 import { type Expected, readBack, type Versioned, versioned as versionedText } from "../resource/resource.ts";
+import { bytes, described, id, resource, type TypeOf, text, time } from "../resource/schema.ts";
 import type { Turns } from "../resource/turns.ts";
 import { type Additions, chooseShape, linked } from "./attachment-resource.ts";
 import { RequestUploads } from "./upload-once.ts";
@@ -142,6 +144,32 @@ export async function listAttachments(
       : { rows: await listAttachmentRows(db, userId, conversation_id, request) };
   const show = await chooseShape(core, rows, request.include);
   return toPage(request, rows, (row) => show(row, userId), { end });
+}
+
+/** A file as admins see it: without its bytes, which are its readers'. */
+export const userFileResource = resource("UserFile", {
+  id: id("att"),
+  filename: text,
+  file_type: described(text, "MIME type."),
+  file_size: bytes,
+  uploader_id: described(id("usr"), "Who uploaded it, and in whose storage it counts."),
+  created_at: time,
+});
+
+/** Lists the files that a user sees, for admins. */
+export async function listFilesOf(core: DataAccess, userId: string, page: Page): Promise<PageEnvelope> {
+  const rows = await listAttachmentRows(core.db, userId, undefined, page);
+  return toPage(page, rows, (row) => {
+    const file: TypeOf<typeof userFileResource> = {
+      id: row.id,
+      filename: row.filename,
+      file_type: row.file_type,
+      file_size: row.file_size,
+      uploader_id: row.uploader_id,
+      created_at: toSeconds(row.created_at),
+    };
+    return JSON.stringify(file);
+  });
 }
 
 /** Returns those of the attachments that this user sees. */

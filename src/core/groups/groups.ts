@@ -30,7 +30,7 @@ import {
   trueOrFalse,
 } from "../resource/fields.ts";
 import { usernames } from "../resource/list-fields.ts";
-import { type Page, type PageEnvelope, toMergedPage } from "../resource/page.ts";
+import { type Page, type PageEnvelope, toMergedPage, toPage } from "../resource/page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
 import {
   count,
@@ -66,6 +66,15 @@ export const groupResource = resource("Group", {
   created_at: time,
 });
 type Group = TypeOf<typeof groupResource>;
+
+/** A group of a user, as admins see it. */
+export const userGroupResource = resource("UserGroup", {
+  id: id("grp"),
+  name: text,
+  role: described(oneOf("admin", "member"), "That of the user."),
+  member_count: described(count, "Without those who are invited."),
+  created_at: time,
+});
 
 /** The fields of a new group. */
 export const groupFields = {
@@ -124,6 +133,20 @@ function toInviter(core: DataAccess, row: JoinedGroupRow): Group["invited_by"] {
     avatar_url: row.inviter_avatar_url,
     avatar_id: row.inviter_avatar_id,
     kind: row.inviter_kind!,
+  });
+}
+
+/** Lists the groups of which a user is a member, for admins. */
+export async function listGroupsOf(core: DataAccess, userId: string, page: Page): Promise<PageEnvelope> {
+  return toPage(page, await listJoined(core.db, userId, page), (row) => {
+    const group: TypeOf<typeof userGroupResource> = {
+      id: row.id,
+      name: row.name,
+      role: row.role,
+      member_count: row.member_count,
+      created_at: toSeconds(row.created_at),
+    };
+    return JSON.stringify(group);
   });
 }
 

@@ -1,7 +1,7 @@
 import { someOf } from "../resource/choices.ts";
-import type { Field } from "../resource/fields.ts";
+import { type Field, textField } from "../resource/fields.ts";
 import { secondsOrNull } from "../resource/time-fields.ts";
-import { SCOPES, type Scope } from "./tokens.ts";
+import { SCOPES, type Scope, TOKEN_FORM } from "./tokens.ts";
 
 export const scopes: Field<readonly Scope[], true> = {
   required: true,
@@ -21,3 +21,10 @@ export const expiresAt: Field<number | null, true> = {
   accepts: "a time in the future in whole Unix seconds, in JSON without quotes",
   fromText: (text) => (text === "" ? undefined : secondsOrNull.fromText!(text)),
 };
+
+/** A token as requests send it. */
+export const secret = textField(
+  "a token: parley_ and 43 characters",
+  { pattern: TOKEN_FORM.source },
+  (value) => (TOKEN_FORM.test(value) ? value : undefined),
+);

@@ -53,6 +53,10 @@ const tokenMembers = {
   scopes: listOf(text),
   expires_at: described(orNull(integer), "Unix seconds, UTC; null if it never expires."),
   created_at: time,
+  last_used_at: described(
+    orNull(time),
+    "The last request with it, up to a second late; null if there was none.",
+  ),
 };
 /** A token without its secret. */
 export const tokenResource = resource("Token", { id: id("tok"), ...tokenMembers });
@@ -65,7 +69,7 @@ export const newTokenResource = resource("NewToken", {
 type Token = TypeOf<typeof tokenResource>;
 type ShownToken = TypeOf<typeof newTokenResource>;
 
-const TOKEN_FORM = /^parley_[A-Za-z0-9_-]{43}$/;
+export const TOKEN_FORM = /^parley_[A-Za-z0-9_-]{43}$/;
 
 /** Throws `invalid_token` for a token that is malformed, unknown or revoked. */
 export async function lookUpToken(core: DataAccess, token: string): Promise<Verified> {
@@ -170,7 +174,7 @@ function refuseExpired({ expiresAt, createdAt }: CreateToken): void {
 function shownToken(row: CreateToken, token: string): ShownToken {
   const { userId, name, scopes, expiresAt, createdAt } = row;
   const kept = { id: row.id, user_id: userId, name, scopes, expires_at: expiresAt, created_at: createdAt };
-  const { id, ...shown } = toToken(kept);
+  const { id, ...shown } = toToken({ ...kept, last_used_at: null });
   return { id, token, ...shown };
 }
 
@@ -195,6 +199,13 @@ export async function getToken(core: DataAccess, id: string): Promise<Token> {
   return toToken(row);
 }
 
+/** Finds a token by its secret, also an expired one. That is no use of the token. Throws `token_not_found`. */
+export async function findTokenBySecret(core: DataAccess, secret: string): Promise<Token> {
+  const row = await findToken(core.db, hashToken(secret));
+  if (!row) throw new ParleyError("token_not_found");
+  return toToken(row);
+}
+
 function toToken(row: TokenRow): Token {
   return {
     id: row.id,
@@ -203,6 +214,7 @@ function toToken(row: TokenRow): Token {
     scopes: row.scopes.split(" "),
     expires_at: row.expires_at === null ? null : toSeconds(row.expires_at),
     created_at: toSeconds(row.created_at),
+    last_used_at: row.last_used_at === null ? null : toSeconds(row.last_used_at),
   };
 }
 

@@ -193,6 +193,11 @@ export async function findActing(core: DataAccess, named: NamedUser): Promise<st
 }
 
 /** Throws `user_not_found`. */
+export async function checkUser(core: DataAccess, id: string): Promise<void> {
+  if (!(await findUserById(core.db, id))) throw new ParleyError("user_not_found");
+}
+
+/** Throws `user_not_found`. */
 async function readUser(core: DataAccess, id: string): Promise<DetailedUserRow> {
   const row = await findDetailedUser(core.db, id);
   if (!row) throw new ParleyError("user_not_found");

@@ -3,6 +3,7 @@ import {
   ACTIONS,
   type Action,
   type EntryRow,
+  findObjectNames,
   listEntries,
   type NewEntry,
 } from "../../db/queries/record/audit-trail.ts";
@@ -41,6 +42,10 @@ export const auditResource = resource("AuditEntry", {
   ),
   token_id: described(textOrNull, "The token that was used; null also for a JWT."),
   object_id: described(text, "The id of the object that was changed. The object may no longer exist."),
+  object_name: described(
+    textOrNull,
+    "The name of the file or group that was changed, as it is now; null once it is deleted, and for other objects.",
+  ),
   details: described(orNull(anyObject), "Further facts, depending on the action."),
 });
 
@@ -140,7 +145,8 @@ export async function listAudit(
     findRows: async (ids: readonly string[]) => rows.filter(({ id }) => ids.includes(id)),
   };
   const found = await searchNames(request, list, turns);
-  return toPage(request, found.rows, toJson, found);
+  const names = await namesOf(core, found.rows);
+  return toPage(request, found.rows, (row) => toJson(row, names), found);
 }
 
 /** Entries read at a time. */
@@ -160,7 +166,9 @@ export async function* exportAudit(
   for (let cursor = OLDEST; !isAborted(); await nextTurn(userId)) {
     const rows = await listBetween(core, filters, { cursor, newer: true, limit: EXPORT_PAGE });
     if (rows.length === 0) return;
-    const lines = rows.filter(isMatch).map((row) => `${toJson(row)}\n`);
+    const matching = rows.filter(isMatch);
+    const names = await namesOf(core, matching);
+    const lines = matching.map((row) => `${toJson(row, names)}\n`);
     if (lines.length > 0) yield lines.join("");
     cursor = rows.at(-1)!.id;
   }
@@ -192,7 +200,13 @@ function hasParts({ object_id, token_id, details }: EntryRow, parts: readonly st
   return parts.every((part) => key.includes(part));
 }
 
-function toJson(row: EntryRow): string {
+/** Returns the names of the files and groups of these entries, by id. */
+function namesOf(core: DataAccess, rows: readonly EntryRow[]): Promise<Map<string, string>> {
+  const ids = rows.map(({ object_id }) => object_id).filter((id) => isId("att", id) || isId("grp", id));
+  return findObjectNames(core.db, [...new Set(ids)]);
+}
+
+function toJson(row: EntryRow, names: ReadonlyMap<string, string>): string {
   const resource: TypeOf<typeof auditResource> = {
     id: row.id,
     created_at: toSeconds(row.at),
@@ -201,6 +215,7 @@ function toJson(row: EntryRow): string {
     acted_by_id: row.acted_by_id,
     token_id: row.token_id,
     object_id: row.object_id,
+    object_name: names.get(row.object_id) ?? null,
     details: row.details === null ? null : JSON.parse(row.details),
   };
   return JSON.stringify(resource);

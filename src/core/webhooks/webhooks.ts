@@ -170,10 +170,10 @@ export async function listWebhooks(
   caller: Caller,
   request: Page & Parsed<typeof webhookFilters>,
 ): Promise<PageEnvelope> {
-  const { all, user_id } = request;
+  const { all, user_id, failing = false } = request;
   if (all || user_id !== undefined) demandAdmin(caller, "A list of the webhooks of other users");
   const userId = user_id ?? (all ? null : caller.userId);
-  const rows = await listWebhookRows(core.db, userId, request);
+  const rows = await listWebhookRows(core.db, { userId, isFailing: failing }, request);
   return toPage(request, rows, (row) => JSON.stringify(toWebhook(row)));
 }
 

@@ -80,7 +80,9 @@ function authenticateHolder(
 /** Counts a request with a valid token. Throws `rate_limited`. */
 function admit({ core, rates }: HttpContext, caller: Caller, reply?: FastifyReply): Caller {
   rates.count(caller, reply);
-  core.activity.note(caller.userId, core.clock());
+  const now = core.clock();
+  core.activity.note(caller.userId, now);
+  if (caller.tokenId !== null) core.activity.note(caller.tokenId, now);
   return caller;
 }
 

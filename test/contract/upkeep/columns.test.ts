@@ -72,6 +72,7 @@ const TOKEN = {
   scopes: true,
   expires_at: true,
   created_at: true,
+  last_used_at: true,
 } as const;
 const FILE = {
   ...({ id: true, message_id: true, uploader_id: true, filename: true, file_type: true } as const),
@@ -141,8 +142,8 @@ async function allExpected(): Promise<Expected[]> {
     expect(tokensQuery({ userId: "a" }, PAGE), TOKEN),
     expect(attachmentsQuery("a", "b", PAGE), FILE),
     expect(entriesQuery(PAGE), ENTRY),
-    expect(webhooksQuery("a", PAGE), WEBHOOK),
-    expect(webhooksQuery(null, PAGE), WEBHOOK),
+    expect(webhooksQuery({ userId: "a", isFailing: false }, PAGE), WEBHOOK),
+    expect(webhooksQuery({ userId: null, isFailing: true }, PAGE), WEBHOOK),
     expect(pushSubscriptionsQuery("a", PAGE, 0), WEBHOOK),
     expect(uploadsQuery("a", PAGE, 0), UPLOAD),
     expect(deliveriesQuery("a", PAGE), DELIVERY),

@@ -1,12 +1,14 @@
+import { isId } from "../../../util/ids.ts";
 import { sql } from "../../sql.ts";
 import { batch, type Write } from "../../write.ts";
 
-/** Stores when users last made a request (milliseconds). Skips users who were erased meanwhile. */
-function* recordActivity(input: { seen: [userId: string, at: number][] }): Write<void> {
+/** Stores when users and tokens last made a request (milliseconds). Skips those that are gone. */
+function* recordActivity(input: { seen: [id: string, at: number][] }): Write<void> {
   yield* batch(
-    input.seen.map(
-      ([userId, at]) =>
-        sql`INSERT INTO activity (user_id, seen_at) SELECT id, ${at} FROM users WHERE id = ${userId}
+    input.seen.map(([id, at]) =>
+      isId("tok", id)
+        ? sql`UPDATE tokens SET last_used_at = ${at} WHERE id = ${id} AND COALESCE(last_used_at, 0) < ${at}`
+        : sql`INSERT INTO activity (user_id, seen_at) SELECT id, ${at} FROM users WHERE id = ${id}
           ON CONFLICT (user_id) DO UPDATE SET seen_at = excluded.seen_at WHERE excluded.seen_at > activity.seen_at`,
     ),
   );

@@ -15,9 +15,11 @@ export interface TokenRow {
   /** Milliseconds; null means never. */
   expires_at: number | null;
   created_at: number;
+  /** Milliseconds; null if it was not used. */
+  last_used_at: number | null;
 }
 
-const COLUMNS = sql`id, user_id, name, scopes, expires_at, created_at`;
+const COLUMNS = sql`id, user_id, name, scopes, expires_at, created_at, last_used_at`;
 
 /** Finds a token by its SHA-256. The token itself is not stored. */
 export function findToken(db: Reader, hash: Uint8Array): Promise<TokenRow | undefined> {
@@ -33,7 +35,7 @@ export function findTokenById(db: Reader, id: string): Promise<TokenRow | undefi
 
 export function allTokens(db: Reader): Promise<(TokenRow & { username: string })[]> {
   return db.all(
-    sql`SELECT t.id, t.user_id, t.name, t.scopes, t.expires_at, t.created_at, u.username
+    sql`SELECT t.id, t.user_id, t.name, t.scopes, t.expires_at, t.created_at, t.last_used_at, u.username
       FROM tokens t JOIN users u ON u.id = t.user_id ORDER BY t.id DESC`,
   );
 }

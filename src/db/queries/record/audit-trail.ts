@@ -1,5 +1,5 @@
 import { type Page, pageClause } from "../../page.ts";
-import { type Reader, type Statement, sql } from "../../sql.ts";
+import { list, padded, type Reader, type Statement, sql } from "../../sql.ts";
 import { batch, run, type Write } from "../../write.ts";
 
 /** The author and time of a change, for its audit entry. */
@@ -103,6 +103,17 @@ export function listEntries(db: Reader, page: Page): Promise<EntryRow[]> {
 export function entriesQuery(page: Page): Statement<EntryRow> {
   return sql`SELECT id, at, actor_id, token_id, acted_by_id, action, object_id, details FROM audit
     WHERE ${pageClause(page)}`;
+}
+
+/** Returns the names of those of the objects that are files or groups, by their ids. */
+export async function findObjectNames(db: Reader, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const named = padded(ids);
+  const rows = await db.all<{ id: string; name: string }>(
+    sql`SELECT id, filename AS name FROM attachments WHERE id IN (${list(named)})
+      UNION ALL SELECT id, name FROM groups WHERE id IN (${list(named)})`,
+  );
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 /** Downloads of one attachment by link from one address, which share an entry. */

@@ -1,7 +1,7 @@
 import { ParleyError } from "../../../errors.ts";
 import { toSeconds } from "../../../util/clock.ts";
 import { type Page, pageClause } from "../../page.ts";
-import { list, type Reader, raw, type Statement, sql } from "../../sql.ts";
+import { EMPTY, list, type Reader, raw, type Statement, sql } from "../../sql.ts";
 import { checkVersion, type Expected } from "../../version.ts";
 import { batch, get, type Write, write } from "../../write.ts";
 import { publishEvent } from "../events/events.ts";
@@ -101,18 +101,28 @@ export async function listEnabled(db: Reader, ids: readonly string[]): Promise<s
   return rows.map(({ id }) => id);
 }
 
-/** Returns the rows of a page, and one more if there is one. Null lists the webhooks of all users. */
-export function listWebhookRows(db: Reader, userId: string | null, page: Page): Promise<WebhookRow[]> {
-  return db.all(webhooksQuery(userId, page));
+interface WebhookFilter {
+  /** Null lists the webhooks of all users. */
+  userId: string | null;
+  /** Lists only those whose last attempt failed. */
+  isFailing: boolean;
+}
+
+/** Returns the rows of a page, and one more if there is one. */
+export function listWebhookRows(db: Reader, filter: WebhookFilter, page: Page): Promise<WebhookRow[]> {
+  return db.all(webhooksQuery(filter, page));
 }
 
 /** The id as an expression that only the index without push subscriptions has, so that a planner uses that one. */
 const HIDDEN_ID = sql`(id || '')`;
 
-export function webhooksQuery(userId: string | null, page: Page): Statement<WebhookRow> {
-  return userId === null
-    ? sql`SELECT ${HOOK_COLUMNS} FROM webhooks WHERE public_key IS NULL AND ${pageClause(page, HIDDEN_ID)}`
-    : sql`SELECT ${HOOK_COLUMNS} ${ownHooks(userId)} AND ${pageClause(page)}`;
+export function webhooksQuery({ userId, isFailing }: WebhookFilter, page: Page): Statement<WebhookRow> {
+  const failing = isFailing ? sql`AND failing_since IS NOT NULL` : EMPTY;
+  if (userId !== null)
+    return sql`SELECT ${HOOK_COLUMNS} ${ownHooks(userId)} ${failing} AND ${pageClause(page)}`;
+  // Failing webhooks have an index of the id itself.
+  const id = isFailing ? sql`id` : HIDDEN_ID;
+  return sql`SELECT ${HOOK_COLUMNS} FROM webhooks WHERE public_key IS NULL ${failing} AND ${pageClause(page, id)}`;
 }
 
 interface CreateWebhook {

@@ -1,7 +1,8 @@
-import { expiresAt, scopes } from "../../../core/people/token-fields.ts";
+import { expiresAt, scopes, secret } from "../../../core/people/token-fields.ts";
 import {
   createToken,
   createTokenWithKey,
+  findTokenBySecret,
   getToken,
   listTokens,
   newTokenResource,
@@ -55,6 +56,19 @@ export const tokenOperations: readonly Operation[] = [
       if (replayed) markReplay(reply);
       return token;
     },
+  }),
+  operation({
+    name: "findToken",
+    method: "POST",
+    path: "/v1/token_search",
+    scope: "admin",
+    storesNothing: true,
+    summary: "Find a token by its secret",
+    description: "For a leaked token. A POST, because the secret must not be in a URL.",
+    body: { token: secret },
+    answer: { status: 200, resource: tokenResource },
+    errors: ["token_not_found"],
+    handle: ({ core, body }) => findTokenBySecret(core, body.token),
   }),
   operation({
     name: "retrieveToken",

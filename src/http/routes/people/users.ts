@@ -1,4 +1,7 @@
+import { listFilesOf, userFileResource } from "../../../core/files/attachments.ts";
+import { listGroupsOf, userGroupResource } from "../../../core/groups/groups.ts";
 import {
+  checkUser,
   createUser,
   deleteUser,
   getUserWithUnread,
@@ -67,6 +70,36 @@ export const userOperations: readonly Operation[] = [
     errors: ["user_not_found", "identity_taken", "count_limit_reached", "precondition_failed"],
     handle: ({ core, caller, id, body, request }) =>
       updateUser(core, caller, id, body, expectedVersions(request)),
+  }),
+  operation({
+    name: "listUserFiles",
+    method: "GET",
+    path: "/v1/users/:id/attachments",
+    id,
+    scope: "admin",
+    summary: "List the files that a user sees, without their bytes",
+    query: pageFields("att"),
+    answer: { status: 200, page: userFileResource },
+    errors: ["user_not_found"],
+    async handle(call) {
+      await checkUser(call.core, call.id);
+      return sendPage(call, (page) => listFilesOf(call.core, call.id, page));
+    },
+  }),
+  operation({
+    name: "listUserGroups",
+    method: "GET",
+    path: "/v1/users/:id/groups",
+    id,
+    scope: "admin",
+    summary: "List the groups of a user",
+    query: pageFields("grp"),
+    answer: { status: 200, page: userGroupResource },
+    errors: ["user_not_found"],
+    async handle(call) {
+      await checkUser(call.core, call.id);
+      return sendPage(call, (page) => listGroupsOf(call.core, call.id, page));
+    },
   }),
   operation({
     name: "deleteUser",

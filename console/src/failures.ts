@@ -61,6 +61,7 @@ const ACCEPTED: Readonly<Record<string, string>> = {
   description: "The description must have at most 1,000 characters.",
   avatar_url: "The picture URL must be an http or https URL of at most 2,048 characters.",
   members: "Invite at most 1,000 people, by their usernames.",
+  url: "The address must start with https: and be public. The operator can allow others with PARLEY_WEBHOOKS_ALLOW_PRIVATE=true.",
   expires_at: "The token must expire in the future.",
 };
 

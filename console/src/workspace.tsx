@@ -20,6 +20,7 @@ import { Account } from "./session/account.tsx";
 import { useSession } from "./session/session.ts";
 import { Mark } from "./session/sign-in.tsx";
 import { ShortcutList, useShortcuts } from "./shortcuts.tsx";
+import { Icon } from "./ui/icons.tsx";
 import { Nothing } from "./ui/nothing.tsx";
 import { NotAllowed, Reading } from "./ui/page-notes.tsx";
 
@@ -67,7 +68,7 @@ function focusAdminSearch(): void {
 }
 
 function Messenger({ place, onShortcuts }: { place: string; onShortcuts: () => void }) {
-  const { me, events, isAway } = useSession();
+  const { me, can, events, isAway } = useSession();
   const [open, setOpen, changeOpen] = useOpenContact(place);
   const [isNew, setNew] = useState(false);
   const { all } = useGroups();
@@ -102,6 +103,11 @@ function Messenger({ place, onShortcuts }: { place: string; onShortcuts: () => v
         <header class="side-head">
           <Mark />
           <h1>Parley</h1>
+          {can("admin") && (
+            <a class="icon-button" href="#admin" aria-label="Administration" title="Administration">
+              <Icon name="shield" />
+            </a>
+          )}
           <Account onShortcuts={onShortcuts} />
         </header>
         <p class="away small" role="status">

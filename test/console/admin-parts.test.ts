@@ -1,9 +1,15 @@
 // Parts of the administration that need no browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { diagnose, toHookState } from "../../console/src/admin/advice.ts";
+import { diagnose, EVENT_TYPES, toHookState } from "../../console/src/admin/advice.ts";
 import { toCell } from "../../console/src/admin/audit-csv.ts";
-import { ACTIONS as FILTERS, toSentence, toText } from "../../console/src/admin/audit-words.ts";
+import {
+  ACTIONS as FILTERS,
+  groupEntries,
+  toGroupSentence,
+  toSentence,
+  toText,
+} from "../../console/src/admin/audit-words.ts";
 import { mergeDeliveries, readSince, toOldestOpen } from "../../console/src/admin/delivery-list.ts";
 import {
   parseMetrics,
@@ -15,6 +21,7 @@ import {
 import { toAllowedPlace } from "../../console/src/admin/places.ts";
 import { formatUptime } from "../../console/src/admin/words.ts";
 import type { AuditEntry, Delivery, Webhook } from "../../packages/parley-client/src/index.ts";
+import { RESOURCE_EVENTS } from "../../src/db/queries/events/events.ts";
 import { ACTIONS } from "../../src/db/queries/record/audit-trail.ts";
 
 const TEXT = `# HELP parley_http_requests_total Requests answered.
@@ -87,7 +94,7 @@ test("the last answer of a receiver decides the state of a webhook", () => {
   assert.equal(toHookState(hook, [failed, delivery({ updated_at: 4 })]).label, "Failing");
   assert.equal(toHookState(hook, [failed, delivery({ updated_at: 6 })]).label, "Delivering");
   const disabled = toHookState({ ...hook, enabled: false }, [failed]);
-  assert.deepEqual([disabled.label, disabled.diagnosis?.short], ["Disabled", "Answers 500"]);
+  assert.deepEqual([disabled.label, disabled.diagnosis?.short], ["Disabled", "Returned 500"]);
 });
 
 test("deliveries are read again down to the oldest pending one", async () => {
@@ -170,6 +177,34 @@ test("audit entries become sentences", () => {
     "Parley disabled the webhook to https://a.example because it kept failing",
   );
   assert.match(say(entry("comet.seen")), /^ann performed an action .*comet\.seen/);
+});
+
+test("the downloads of a file on one day are one group", () => {
+  const noon = Date.UTC(2026, 2, 9, 12) / 1000;
+  const download = (id: string, object_id: string, created_at: number, address: string) =>
+    entry("attachment.downloaded", {
+      ...{ id, object_id, created_at, actor_id: null, object_name: "report.pdf" },
+      details: { address, count: 4 },
+    });
+  const groups = groupEntries([
+    download("aud_6", "att_1", noon, "192.0.2.1"),
+    download("aud_5", "att_2", noon, "192.0.2.1"),
+    entry("token.revoked", { id: "aud_4", object_id: "att_1", created_at: noon }),
+    download("aud_3", "att_1", noon - 5, "192.0.2.2"),
+    download("aud_2", "att_1", noon - 9, "192.0.2.1"),
+    download("aud_1", "att_1", noon - 86_400, "192.0.2.1"),
+  ]);
+  assert.deepEqual(
+    groups.map(({ entries }) => entries.map(({ id }) => id)),
+    [["aud_6", "aud_3", "aud_2"], ["aud_5"], ["aud_4"], ["aud_1"]],
+  );
+  const say = (at: number) => toText(toGroupSentence(groups[at]!), () => undefined);
+  assert.equal(say(0), "12 downloads of “report.pdf” by its link from 192.0.2.1 and 1 other address");
+  assert.equal(say(1), "Somebody downloaded “report.pdf” by its link from 192.0.2.1, 4 times");
+});
+
+test("a webhook's form has all types of events", () => {
+  assert.deepEqual(EVENT_TYPES.toSorted(), RESOURCE_EVENTS.toSorted());
 });
 
 test("every action of the audit trail has a sentence and a filter", () => {

@@ -58,6 +58,12 @@ async function lookAtDialogs(
   await page.keyboard.press("Escape");
   await open(places[2]!, "Erase user");
   await page.keyboard.press("Escape");
+  for (const button of ["Create a webhook", "Revoke a leaked token"]) {
+    await open(button.includes("webhook") ? "admin/webhooks" : "admin", button);
+    await page.keyboard.press("Escape");
+  }
+  await open(places[2]!, "Change");
+  await page.keyboard.press("Escape");
   await open("admin/audit", "Export");
   await page.keyboard.press("Escape");
   await open(places[2]!, "Create a token");

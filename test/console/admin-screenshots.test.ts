@@ -245,10 +245,11 @@ test("each screen of the administration fits and is accessible", { skip: noChrom
 const READINGS = isAsked ? 60 : 3;
 
 test("the overview draws its charts in light and dark", { skip: noChromium }, async (t) => {
-  const { server, admin, ada } = await furnish(t);
+  const { server, admin, ada, names } = await furnish(t);
   const { token } = await createToken(server.app.core, null, ada.id, {});
   const headers = { authorization: `Bearer ${token}` };
   const { page, guard } = await openPage(await openBrowser(t), server.url, TALL);
+  await nameReceivers(page, names);
   await page.clock.install();
   await enter(page, server.url, admin.token);
   await page.clock.pauseAt(Date.now() + 2000);

@@ -63,7 +63,7 @@ async function manageToken({ page, server }: Office): Promise<void> {
 
 /** Reads on Bob's page why his webhook fails, fixes the receiver, and sends the event again. */
 async function fixWebhook({ page }: Office, fix: () => void): Promise<void> {
-  await use(row(page, "Webhooks of bob", /Failing.*Answers 401/).getByRole("link"));
+  await use(row(page, "Webhooks of bob", /Failing.*Returned 401/).getByRole("link"));
   const state = page.getByRole("status", { name: "State" });
   await state.getByText("check the signature instead").waitFor();
   fix();

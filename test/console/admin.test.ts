@@ -121,12 +121,12 @@ test("a webhook's page says why it fails and sends the event again", { skip }, a
   await sendNote(server, bob, "hello");
   await newest(server, bob, made, { last_status: 401 });
   await go(page, "Webhooks");
-  const found = row(page, "Webhooks", /Failing.*Answers 401.*bob/);
+  const found = row(page, "Webhooks", /Failing.*Returned 401.*bob/);
   await found.getByRole("link").first().click();
   const verdict = page.getByRole("status", { name: "State" });
   await verdict.getByText("asks for a sign-in").waitFor();
   await verdict.getByText("Exempt this address from the sign-in").waitFor();
-  await row(page, "Deliveries", /Message created.*Retrying.*Answers 401/).waitFor();
+  await row(page, "Deliveries", /Message created.*Retrying.*Returned 401/).waitFor();
   // Only the owner can send a test.
   assert.equal(await page.getByRole("button", { name: "Send a test" }).count(), 0);
   status = 204;
@@ -165,7 +165,7 @@ test("a webhook whose receiver answers 410 shows as disabled, with advice", { sk
   await hear(page, "A test event was sent.");
   const verdict = page.getByRole("status", { name: "State" });
   await verdict.getByText("Disabled", { exact: true }).waitFor();
-  await verdict.getByText("Answers 410", { exact: true }).waitFor();
+  await verdict.getByText("Returned 410", { exact: true }).waitFor();
   await row(page, "Deliveries", /Test event.*Failed/).waitFor();
 });
 
@@ -248,7 +248,7 @@ test("a token without the scope admin sees nothing of the administration", { ski
   await signIn(page, server.url, bob.token);
   await openAccount(page);
   await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
-  assert.equal(await page.getByRole("menuitem", { name: "Administration" }).count(), 0);
+  assert.equal(await page.getByRole("link", { name: "Administration" }).count(), 0);
   await page.goto(`${server.url}/#admin/users`);
   await page.getByRole("link", { name: "Notes to self" }).waitFor();
   assert.deepEqual(
@@ -275,11 +275,11 @@ test("a leaked token is found by its secret and revoked after a confirmation", {
   await hear(page, "bot was revoked.");
   await row(page, "Tokens", "bot").waitFor({ state: "detached" });
   assert.equal(await statusFor(server, ann.token), 401);
-  for (const secret of [ann.token, "not a token ☃"]) {
-    await find(secret);
-    await dialog(page).getByText("This token cannot be used").waitFor();
-    await press(page, "Cancel");
-  }
+  await find(ann.token);
+  await dialog(page).getByText("This token cannot be used").waitFor();
+  await press(page, "Cancel");
+  await find("not a token ☃");
+  await dialog(page).getByText("There is no token in this text.").waitFor();
   assert.deepEqual(guard.complaints, []);
 });
 
@@ -335,8 +335,7 @@ test("Back returns from the administration to the conversation", { skip }, async
   const { page, server, admin } = await openOffice(t);
   await page.getByRole("link", { name: "Conversations" }).click();
   await page.getByRole("link", { name: "Notes to self" }).waitFor();
-  await openAccount(page);
-  await page.getByRole("menuitem", { name: "Administration" }).click();
+  await page.getByRole("link", { name: "Administration" }).click();
   await page.waitForFunction(() => document.title === "Overview · Administration · Parley");
   await page.goBack();
   await page.waitForFunction(() => document.title === "Parley");

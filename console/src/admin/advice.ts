@@ -4,7 +4,7 @@ import type { Tone } from "./parts.tsx";
 
 /** The last answer of a receiver, in words. */
 export interface Diagnosis {
-  /** In a few words, such as "Answers 500". */
+  /** In a few words, such as "Returned 500". */
   short: string;
   /** The problem. */
   problem: string;
@@ -89,7 +89,7 @@ const CLIENT_ERROR: Advice = [
 
 export function diagnose({ last_status: status }: Delivery): Diagnosis {
   if (status === null) return toDiagnosis("No answer", NO_ANSWER);
-  const short = `Answers ${status}`;
+  const short = `Returned ${status}`;
   if (status >= 300 && status < 400) return toDiagnosis(short, REDIRECT);
   return toDiagnosis(short, BY_STATUS[status] ?? (status >= 500 ? BY_STATUS[500]! : CLIENT_ERROR));
 }
@@ -146,8 +146,26 @@ const KINDS: Readonly<Record<string, string>> = {
   member: "Member",
   message: "Message",
   reaction: "Reaction",
+  user: "User",
   webhook: "Webhook",
 };
+
+const CHANGES: Readonly<Record<string, string>> = {
+  message: "created updated deleted mentioned",
+  reaction: "created deleted",
+  attachment: "created updated deleted",
+  conversation: "updated",
+  contact: "created updated deleted",
+  group: "created updated deleted",
+  member: "created updated deleted",
+  user: "updated",
+  webhook: "disabled",
+};
+
+/** All types of events, by what they are about. */
+export const EVENT_TYPES: readonly string[] = Object.entries(CHANGES).flatMap(([kind, changes]) =>
+  changes.split(" ").map((change) => `${kind}.${change}`),
+);
 
 /** Names a type of event, such as "Message created". */
 export function toEventName(type: string): string {

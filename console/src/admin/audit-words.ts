@@ -17,6 +17,10 @@ const user = (id: unknown, name?: unknown): Phrase => ({
   userId: String(id),
   name: typeof name === "string" ? name : undefined,
 });
+/** The file or group of an entry, by its name if it still exists. */
+const file = ({ object_name: name }: AuditEntry) => (name === null ? "a file" : quoted(name));
+const group = ({ object_name: name }: AuditEntry) =>
+  name === null ? "a group" : `the group ${quoted(name)}`;
 const say =
   (text: string): ToParts =>
   () => [text];
@@ -50,20 +54,22 @@ const SENTENCES: Readonly<Record<string, ToParts>> = {
   "contact.created": say("added a contact"),
   "contact.renamed": (_, { from, to }) => [`renamed a contact from ${quoted(from)} to ${quoted(to)}`],
   "contact.deleted": (_, { username }) => [`deleted the contact ${quoted(username)}`],
-  "attachment.created": say("uploaded a file"),
-  "attachment.renamed": say("renamed a file"),
+  "attachment.created": (entry) => [`uploaded ${file(entry)}`],
+  "attachment.renamed": ({ object_name: name }) => [
+    name === null ? "renamed a file" : `renamed a file, now ${quoted(name)}`,
+  ],
   "attachment.deleted": say("deleted a file"),
   "attachment.refused": (_, { filename, found }) => [
     `uploaded ${quoted(filename)}, which the virus scanner refused: ${found}`,
   ],
   "attachment.withdrawn": (_, { found }) => [`withdrew a file in which a later scan found a virus: ${found}`],
-  "attachment.downloaded": (_, { address, count }) => [
-    `downloaded a file by its link from ${address ?? "an unknown address"}, ${counted(Number(count ?? 1), "time", "times")}`,
+  "attachment.downloaded": (entry, { address }) => [
+    `downloaded ${file(entry)} by its link from ${address ?? "an unknown address"}, ${counted(countDownloads(entry), "time", "times")}`,
   ],
-  "group.created": say("created a group"),
-  "group.updated": say("changed a group"),
-  "group.joined": say("joined a group"),
-  "group.left": say("left a group"),
+  "group.created": (entry) => [`created ${group(entry)}`],
+  "group.updated": (entry) => [`changed ${group(entry)}`],
+  "group.joined": (entry) => [`joined ${group(entry)}`],
+  "group.left": (entry) => [`left ${group(entry)}`],
   "group.declined": say("declined the invitation to a group"),
   "conversation.read": say("marked messages as read"),
   "conversation.updated": say("changed the settings of a conversation"),
@@ -127,6 +133,34 @@ export function toSentence(entry: AuditEntry): readonly Phrase[] {
     " ",
     ...(words ?? [`performed an action that this console does not know (${entry.action})`]),
   ];
+}
+
+const countDownloads = ({ details }: AuditEntry) => Number(details?.count ?? 1);
+
+/** Entries that are shown as one: the downloads of a file by its link on one day, newest first. */
+export interface EntryGroup {
+  /** The id of the newest entry. */
+  id: string;
+  entries: readonly AuditEntry[];
+}
+
+export function groupEntries(entries: readonly AuditEntry[]): EntryGroup[] {
+  const groups = Map.groupBy(entries, ({ id, action, object_id, created_at }) =>
+    action === "attachment.downloaded" ? `${object_id} ${new Date(created_at * 1000).toDateString()}` : id,
+  );
+  return [...groups.values()].map((entries) => ({ id: entries[0]!.id, entries }));
+}
+
+/** Returns the sentence of a group, such as "12 downloads of “report.pdf” by its link from 192.0.2.1 and 2 other addresses". */
+export function toGroupSentence({ entries }: EntryGroup): readonly Phrase[] {
+  const [first] = entries;
+  if (entries.length === 1) return toSentence(first!);
+  const count = entries.reduce((sum, entry) => sum + countDownloads(entry), 0);
+  const [address, ...others] = new Set(
+    entries.map(({ details }) => String(details?.address ?? "an unknown address")),
+  );
+  const more = others.length > 0 ? ` and ${counted(others.length, "other address", "other addresses")}` : "";
+  return [`${count} downloads of ${file(first!)} by its link from ${address}${more}`];
 }
 
 /** Joins a sentence and fills in the names of users. An erased user has no name. */

@@ -21,7 +21,7 @@ export function Chart(props: {
   top: number;
   format: (value: number) => string;
   /** Explains the figure, or shows a second one. Default: the highest value so far. */
-  note?: string;
+  note?: string | undefined;
   /** Highlights any value but zero. */
   isAlarm?: boolean;
 }) {

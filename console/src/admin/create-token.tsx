@@ -7,8 +7,8 @@ import { Choice } from "../ui/choice.tsx";
 import { Dialog, FormButtons } from "../ui/dialog.tsx";
 import { TextField } from "../ui/text-field.tsx";
 import { toDay } from "./days.ts";
-import { CopyButton } from "./parts.tsx";
 import { SCOPES } from "./scopes.ts";
+import { ShowSecret } from "./show-secret.tsx";
 import { findUser, type Named, Suggestions, useSuggestions } from "./user-filter.tsx";
 
 const EXPIRIES = [
@@ -29,7 +29,16 @@ export function CreateToken(props: {
   onClose: () => void;
 }) {
   const [made, setMade] = useState<{ token: NewToken; username: string }>();
-  if (made) return <ShowToken {...made} onClose={props.onClose} />;
+  if (made) {
+    return (
+      <ShowSecret
+        what="Token"
+        secret={made.token.token}
+        use={`with it, anyone can act as ${made.username}.`}
+        onClose={props.onClose}
+      />
+    );
+  }
   return (
     <TokenForm
       user={props.user}
@@ -166,40 +175,4 @@ function toExpiry(expiry: Expiry, day: string): number | null {
   if (expiry === "never") return null;
   if (expiry === "date") return Math.floor(Date.parse(`${day}T23:59:59Z`) / 1000);
   return Math.floor(Date.now() / 1000) + Number(expiry) * DAY;
-}
-
-function ShowToken(props: { token: NewToken; username: string; onClose: () => void }) {
-  const { token, username, onClose } = props;
-  const [isCopied, setCopied] = useState(false);
-  const [isWarned, setWarned] = useState(false);
-  // Warn once before closing: the token cannot be shown again.
-  const leave = () => (isCopied || isWarned ? onClose() : setWarned(true));
-  return (
-    <Dialog title="Copy the new token now" onClose={leave}>
-      <p>
-        This is the only time that Parley shows the token. Keep it like a password: with it, anyone can act as{" "}
-        {username}.
-      </p>
-      <div class="secret">
-        <input
-          class="field"
-          readOnly
-          autofocus
-          aria-label="Token"
-          value={token.token}
-          onFocus={({ currentTarget }) => currentTarget.select()}
-          onCopy={() => setCopied(true)}
-        />
-        <CopyButton text={token.token} what="Token" onCopied={() => setCopied(true)} />
-      </div>
-      <p class="failure" role="alert">
-        {isWarned && !isCopied && "The token has not been copied. Copy it, or close this again without it."}
-      </p>
-      <div class="dialog-actions">
-        <button type="button" class="button primary" onClick={leave}>
-          Done
-        </button>
-      </div>
-    </Dialog>
-  );
 }

@@ -6,7 +6,7 @@ import { useSession } from "../session/session.ts";
 import { type Pages, usePages } from "../ui/use-pages.ts";
 import { diagnose, isFailing, toDeliveryState, toEventName } from "./advice.ts";
 import { mergeDeliveries, readSince, toOldestOpen } from "./delivery-list.ts";
-import { Badge, Time, useVisibleInterval } from "./parts.tsx";
+import { Badge, CopyButton, Time, useVisibleInterval } from "./parts.tsx";
 import { type Column, Table } from "./table.tsx";
 import { JUDGED } from "./webhook-table.tsx";
 import { formatSoon } from "./words.ts";
@@ -86,7 +86,15 @@ export function DeliveryTable({ hook, deliveries }: { hook: Webhook; deliveries:
     {
       label: "Event",
       kind: "name",
-      cell: ({ type, event_id }) => <span title={event_id}>{toEventName(type)}</span>,
+      cell: ({ type, event_id }) => (
+        <span class="two-lines">
+          <span>{toEventName(type)}</span>
+          <span class="copyable muted small">
+            <code>{event_id}</code>
+            <CopyButton text={event_id} what="Event id" />
+          </span>
+        </span>
+      ),
     },
     { label: "State", cell: (delivery) => <State delivery={delivery} /> },
     { label: "Last answer", cell: (delivery) => <Answer delivery={delivery} /> },

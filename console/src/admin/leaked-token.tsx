@@ -1,25 +1,69 @@
-// Finds a token by its secret, for example one found in a log or a repository: no list shows secrets.
+// Revokes leaked tokens, found in any pasted text, such as a line of a log: no list shows the secrets of tokens.
 import { useState } from "preact/hooks";
 import type { Token } from "../../../packages/parley-client/src/index.ts";
-import { explain, isRefused } from "../failures.ts";
-import { connect, useSession } from "../session/session.ts";
+import { explain, isGone } from "../failures.ts";
+import { useSession } from "../session/session.ts";
 import { Dialog, FormButtons } from "../ui/dialog.tsx";
-import { TextField } from "../ui/text-field.tsx";
+import type { Pages } from "../ui/use-pages.ts";
+import { RevokeToken } from "./token-table.tsx";
 
-export function LeakedToken(props: { onFound: (token: Token) => void; onClose: () => void }) {
+const SECRET = /parley_[A-Za-z0-9_-]{43}/g;
+/** A signed token. */
+const JWT = /eyJ[\w-]+\.[\w-]+\.[\w-]+/;
+/** How many tokens of one text to look up. */
+const MAX_SECRETS = 20;
+
+/** A button to find leaked tokens. Asks for each whether to revoke it. `pages`: the list that shows them. */
+export function RevokeLeaked({ pages }: { pages?: Pages<Token> }) {
+  const [isFinding, setFinding] = useState(false);
+  const [[leaked, ...others], setLeaked] = useState<readonly Token[]>([]);
+  return (
+    <>
+      <button type="button" class="button" onClick={() => setFinding(true)}>
+        Revoke a leaked token
+      </button>
+      {isFinding && (
+        <FindTokens
+          onFound={(tokens) => {
+            setFinding(false);
+            setLeaked(tokens);
+          }}
+          onClose={() => setFinding(false)}
+        />
+      )}
+      {leaked && (
+        <RevokeToken key={leaked.id} token={leaked} pages={pages} onClose={() => setLeaked(others)} />
+      )}
+    </>
+  );
+}
+
+function FindTokens(props: { onFound: (tokens: Token[]) => void; onClose: () => void }) {
   const { parley, endIfRefused } = useSession();
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState("");
-  const find = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const fields = new FormData(event.currentTarget as HTMLFormElement);
+  const find = async (text: string) => {
+    const secrets = [...new Set(text.match(SECRET))].slice(0, MAX_SECRETS);
+    if (secrets.length === 0) {
+      const isSigned = JWT.test(text);
+      return setFailure(
+        isSigned
+          ? "Your identity provider has issued this token. Revoke it there."
+          : "There is no token in this text. Tokens begin with parley_ and have 50 characters.",
+      );
+    }
     setBusy(true);
     try {
-      const id = await readId(String(fields.get("token")).trim());
-      if (id === null) setFailure("Your identity provider has issued this token. Revoke it there.");
-      else if (id === undefined)
-        setFailure("This token cannot be used: it is unknown, expired or already revoked.");
-      else return props.onFound(await parley.tokens.retrieve(id));
+      const found = await Promise.all(
+        secrets.map((secret) =>
+          parley.tokens.find(secret).catch((error) => {
+            if (!isGone(error)) throw error;
+          }),
+        ),
+      );
+      const tokens = found.filter((token) => token !== undefined);
+      if (tokens.length > 0) return props.onFound(tokens);
+      setFailure("This token cannot be used: it is unknown or already revoked.");
     } catch (error) {
       setFailure(explain(error));
       endIfRefused(error);
@@ -28,14 +72,30 @@ export function LeakedToken(props: { onFound: (token: Token) => void; onClose: (
   };
   return (
     <Dialog title="Revoke a leaked token" onClose={props.onClose}>
-      <form onSubmit={find}>
-        <TextField
-          name="token"
-          label="Token"
-          hint="Paste the whole token. Nothing is revoked before you confirm."
-          required
-          autofocus
-        />
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void find(String(new FormData(event.currentTarget).get("text")));
+        }}
+      >
+        <label class="labelled">
+          Token
+          <textarea
+            class="field"
+            name="text"
+            rows={4}
+            required
+            autofocus
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event) => {
+              if (event.inputType === "insertFromPaste") void find(event.currentTarget.value);
+            }}
+          />
+          <span class="muted small">
+            Paste the token, or any text that contains it. Nothing is revoked before you confirm.
+          </span>
+        </label>
         <p class="failure" role="alert">
           {failure}
         </p>
@@ -43,17 +103,4 @@ export function LeakedToken(props: { onFound: (token: Token) => void; onClose: (
       </form>
     </Dialog>
   );
-}
-
-/**
- * Returns the id of a token by its secret; null for a signed token (JWT), undefined for one that the server refuses.
- */
-async function readId(secret: string): Promise<string | null | undefined> {
-  try {
-    return (await connect(secret).me()).token_id;
-  } catch (error) {
-    // `fetch` throws a TypeError for characters that no header can carry.
-    if (isRefused(error) || error instanceof TypeError) return undefined;
-    throw error;
-  }
 }

@@ -1,9 +1,12 @@
 // The state of the server: whether it is ready, its version, and charts of its metrics.
 import { explain } from "../failures.ts";
-import { formatSize } from "../ui/format.ts";
+import { counted, formatSize } from "../ui/format.ts";
+import { FirstUsers, useIsAlone } from "../ui/nothing.tsx";
 import { Reading } from "../ui/page-notes.tsx";
 import { useRedraw } from "../ui/use-redraw.ts";
 import { Chart, type ChartPoint } from "./chart.tsx";
+import { FailingWebhooks } from "./failing-webhooks.tsx";
+import { RevokeLeaked } from "./leaked-token.tsx";
 import { type Figures, type Metrics, readLabel, readValue } from "./metrics.ts";
 import type { MetricsFeed } from "./metrics-feed.ts";
 import { Badge, Facts, PageHead, useVisibleInterval } from "./parts.tsx";
@@ -14,11 +17,19 @@ const POLL_MS = 5000;
 
 export function Overview({ feed }: { feed: MetricsFeed }) {
   const redraw = useRedraw();
+  const isAlone = useIsAlone();
   useVisibleInterval(() => void feed.read().then(redraw), POLL_MS);
   const { metrics, isReady, failure } = feed;
   return (
     <>
-      <PageHead title="Overview" />
+      <PageHead title="Overview">
+        <RevokeLeaked />
+      </PageHead>
+      {isAlone && (
+        <div class="empty">
+          <FirstUsers heading="h2" />
+        </div>
+      )}
       {failure !== undefined && (
         <p class="failure" role="alert">
           The figures are not up to date. {explain(failure)}
@@ -26,6 +37,7 @@ export function Overview({ feed }: { feed: MetricsFeed }) {
       )}
       {!metrics && failure === undefined && <Reading />}
       {metrics && isReady !== undefined && <State metrics={metrics} isReady={isReady} />}
+      <FailingWebhooks />
       {metrics && <Charts figures={feed.figures} metrics={metrics} />}
       <StorageSection stored={metrics ? readValue(metrics, "parley_stored_bytes") : null} />
     </>
@@ -67,7 +79,7 @@ function State({ metrics, isReady }: { metrics: Metrics; isReady: boolean }) {
               [
                 name,
                 <Badge key={name} tone={isUp ? "good" : "bad"}>
-                  {isUp ? "Works" : "Does not work"}
+                  {isUp ? "OK" : "Failing"}
                 </Badge>,
               ] as const,
           ),
@@ -84,6 +96,7 @@ function Charts({ figures, metrics }: { figures: readonly Figures[]; metrics: Me
     figures.map((each) => ({ at: each.at, value: each[name] }));
   const last = figures.at(-1);
   const diskTotal = readValue(metrics, "parley_disk_total_bytes");
+  const erasing = readValue(metrics, "parley_tombstones");
   const median = last?.median ?? null;
   return (
     <section class="charts" aria-label="Figures of the last 15 minutes">
@@ -101,9 +114,15 @@ function Charts({ figures, metrics }: { figures: readonly Figures[]; metrics: Me
         points={to("slowest")}
         top={0.01}
         format={formatDuration}
-        note={median === null ? "99 of 100 requests" : `99 of 100; half within ${formatDuration(median)}`}
+        note={median === null ? "p99" : `p99, p50 ${formatDuration(median)}`}
       />
-      <Chart label="Queued writes" points={to("queue")} top={10} format={formatNumber} />
+      <Chart
+        label="Queued writes"
+        points={to("queue")}
+        top={10}
+        format={formatNumber}
+        note={erasing ? `${counted(erasing, "file", "files")} to erase` : undefined}
+      />
       {last?.streams != null && (
         <Chart label="Event streams" points={to("streams")} top={10} format={formatNumber} />
       )}

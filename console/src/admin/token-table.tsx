@@ -38,6 +38,11 @@ export function TokenTable(props: {
     ...(props.isOfOne ? [] : [{ label: "User", cell: ({ user_id }: Token) => <UserLink id={user_id} /> }]),
     { label: "Scopes", cell: ({ scopes }) => <Scopes scopes={scopes} /> },
     { label: "Created", kind: "minor", cell: ({ created_at }) => <Time seconds={created_at} /> },
+    {
+      label: "Last used",
+      cell: ({ last_used_at: at }) =>
+        at === null ? <span class="muted">Never</span> : <Time seconds={at} />,
+    },
     { label: "Expires", cell: ({ expires_at: at }) => <Expiry at={at} /> },
     {
       label: "Actions",
@@ -85,7 +90,7 @@ function Expiry({ at }: { at: number | null }) {
   return <Time seconds={at} />;
 }
 
-export function RevokeToken(props: { token: Token; pages: Pages<Token>; onClose: () => void }) {
+export function RevokeToken(props: { token: Token; pages: Pages<Token> | undefined; onClose: () => void }) {
   const { token, pages, onClose } = props;
   const { parley, me, say, report, refreshMe } = useSession();
   const owner = useDirectory().find(token.user_id)?.username ?? "its user";
@@ -98,7 +103,7 @@ export function RevokeToken(props: { token: Token; pages: Pages<Token>; onClose:
     }
     // The server now refuses the session, which ends it.
     if (isOwn) return refreshMe();
-    pages.edit((items) => items.filter(({ id }) => id !== token.id));
+    pages?.edit((items) => items.filter(({ id }) => id !== token.id));
     say(`${toTokenName(token)} was revoked.`);
   };
   const text = isOwn

@@ -5,9 +5,9 @@ import { useSession } from "../session/session.ts";
 import { Icon } from "../ui/icons.tsx";
 import { usePages } from "../ui/use-pages.ts";
 import { CreateToken } from "./create-token.tsx";
-import { LeakedToken } from "./leaked-token.tsx";
+import { RevokeLeaked } from "./leaked-token.tsx";
 import { Empty, More, PageHead } from "./parts.tsx";
-import { RevokeToken, TokenTable } from "./token-table.tsx";
+import { TokenTable } from "./token-table.tsx";
 import { type Named, UserFilter } from "./user-filter.tsx";
 
 const PAGE = 50;
@@ -18,8 +18,6 @@ export function TokensPage() {
     name: "",
   });
   const [isCreating, setCreating] = useState(false);
-  const [isFinding, setFinding] = useState(false);
-  const [leaked, setLeaked] = useState<Token>();
   const tokens = usePages<Token>(user?.id ?? "", (after, signal) =>
     parley.tokens.list(
       { limit: PAGE, ...(user && { user_id: user.id }), ...(after && { starting_after: after }) },
@@ -32,9 +30,7 @@ export function TokensPage() {
   return (
     <>
       <PageHead title="Tokens">
-        <button type="button" class="button" onClick={() => setFinding(true)}>
-          Revoke a leaked token
-        </button>
+        <RevokeLeaked pages={tokens} />
         <button type="button" class="button primary" onClick={create}>
           <Icon name="add" />
           Create a token
@@ -60,16 +56,6 @@ export function TokensPage() {
         </Empty>
       )}
       {isListed && <More pages={tokens} />}
-      {isFinding && (
-        <LeakedToken
-          onFound={(token) => {
-            setFinding(false);
-            setLeaked(token);
-          }}
-          onClose={() => setFinding(false)}
-        />
-      )}
-      {leaked && <RevokeToken token={leaked} pages={tokens} onClose={() => setLeaked(undefined)} />}
       {isCreating && (
         <CreateToken
           user={user ?? undefined}

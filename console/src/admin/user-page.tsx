@@ -8,11 +8,13 @@ import { PageFailure, Reading } from "../ui/page-notes.tsx";
 import { usePages } from "../ui/use-pages.ts";
 import { useTrail } from "./audit-pages.ts";
 import { TrailTable } from "./audit-table.tsx";
+import { EditUser } from "./edit-user.tsx";
 import { EraseUser } from "./erase-user.tsx";
 import { CopyButton, Empty, Facts, More, PageHead, Time } from "./parts.tsx";
 import { toAuditPlace } from "./places.ts";
 import { StorageUse } from "./storage-use.tsx";
 import { useOne } from "./use-one.ts";
+import { UserFiles, UserGroups } from "./user-lists.tsx";
 import { UserTokens } from "./user-tokens.tsx";
 import { LastSeen } from "./users-page.tsx";
 import { useHookStates, WebhookTable } from "./webhook-table.tsx";
@@ -21,7 +23,9 @@ const BACK = { href: "#admin/users", label: "Users" };
 
 export function UserPage({ id }: { id: string }) {
   const { parley } = useSession();
-  const { item, failure, isMissing, retry } = useOne(id, (signal) => parley.users.retrieve(id, { signal }));
+  const { item, failure, isMissing, retry, change } = useOne<User>(id, (signal) =>
+    parley.users.retrieve(id, { signal }),
+  );
   if (isMissing) {
     return (
       <>
@@ -34,21 +38,30 @@ export function UserPage({ id }: { id: string }) {
       </>
     );
   }
-  if (item) return <Loaded user={item} />;
+  if (item) return <Loaded user={item} onChange={change} />;
   return failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />;
 }
 
-function Loaded({ user }: { user: User }) {
+function Loaded({ user, onChange }: { user: User; onChange: (user: User) => void }) {
   const { me } = useSession();
+  const [isEditing, setEditing] = useState(false);
   const [isErasing, setErasing] = useState(false);
   const name = visible(user.display_name);
   return (
     <>
-      <PageHead title={user.username} back={BACK} />
+      <PageHead title={user.username} back={BACK}>
+        <button type="button" class="button" onClick={() => setEditing(true)}>
+          <Icon name="edit" />
+          Change
+        </button>
+      </PageHead>
       <Facts
         facts={[
           ...(name ? [["Display name", name] as const] : []),
           ["Phone number", user.phone_number ?? <span class="muted">None</span>],
+          ...(user.message_limit === null
+            ? []
+            : [["Messages per minute", user.message_limit || "No limit"] as const]),
           ["Storage", <StorageUse key="storage" {...user.storage} />],
           ["Last seen", <LastSeen key="seen" at={user.last_active_at} />],
           ["Created", <Time key="created" seconds={user.created_at} />],
@@ -63,6 +76,8 @@ function Loaded({ user }: { user: User }) {
       />
       <UserTokens user={user} />
       {me.scopes.includes("events:read") && <UserWebhooks user={user} />}
+      <UserFiles user={user} />
+      <UserGroups user={user} />
       <UserTrail user={user} />
       <section class="admin-section danger-zone" aria-labelledby="erase">
         <div>
@@ -74,6 +89,7 @@ function Loaded({ user }: { user: User }) {
           Erase user
         </button>
       </section>
+      {isEditing && <EditUser user={user} onChange={onChange} onClose={() => setEditing(false)} />}
       {isErasing && <EraseUser user={user} onClose={() => setErasing(false)} />}
     </>
   );

@@ -14,7 +14,7 @@ import { TextField } from "../ui/text-field.tsx";
 import { readFound, usePages } from "../ui/use-pages.ts";
 import { useSettled } from "../ui/use-settled.ts";
 import { Empty, More, PageHead, Time } from "./parts.tsx";
-import { toUserPlace } from "./places.ts";
+import { parsePlace, toUserPlace } from "./places.ts";
 import { StorageUse } from "./storage-use.tsx";
 import { type Column, Table } from "./table.tsx";
 
@@ -52,7 +52,7 @@ export function LastSeen({ at }: { at: number | null }) {
 export function UsersPage() {
   const { parley } = useSession();
   const [typed, setTyped] = useState("");
-  const [isCreating, setCreating] = useState(false);
+  const [isCreating, setCreating] = useState(parsePlace(location.hash.slice(1)).query.has("new"));
   const q = useSettled(typed.trim());
   const users = usePages<User>(q, (after, signal) => {
     const query = { limit: PAGE, ...(q && { q }), ...(after && { starting_after: after }) };

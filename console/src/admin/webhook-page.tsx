@@ -13,6 +13,7 @@ import { UserLink } from "./directory.tsx";
 import { Badge, CopyButton, Empty, Facts, More, PageHead, Time } from "./parts.tsx";
 import { toAuditPlace } from "./places.ts";
 import { useOne } from "./use-one.ts";
+import { EditWebhook, ShowWebhookSecret } from "./webhook-form.tsx";
 import { MissingScope } from "./webhooks-page.tsx";
 import { formatSoon } from "./words.ts";
 
@@ -126,7 +127,8 @@ function Actions(props: {
   const { hook, onChange, onSent } = props;
   const { parley, me, say, report } = useSession();
   const [isBusy, setBusy] = useState(false);
-  const [asking, setAsking] = useState<"disable" | "delete">();
+  const [asking, setAsking] = useState<"disable" | "delete" | "edit">();
+  const [secret, setSecret] = useState<string>();
   const act = async (doing: string, done: string, request: () => Promise<void>) => {
     // The buttons stay enabled, to keep the focus.
     if (isBusy) return;
@@ -154,14 +156,27 @@ function Actions(props: {
       await parley.webhooks.delete(hook.id);
       openPlace("admin/webhooks");
     });
+  const rotate = () =>
+    act("The secret was not rotated.", "The previous secret also signs for 24 hours.", async () =>
+      setSecret((await parley.webhooks.rotateSecret(hook.id)).secret),
+    );
   const close = () => setAsking(undefined);
   return (
     <>
       {hook.user_id === me.id && (
-        <button type="button" class="button" disabled={!hook.enabled} onClick={test}>
-          <Icon name="send" />
-          Send a test
-        </button>
+        <>
+          <button type="button" class="button" disabled={!hook.enabled} onClick={test}>
+            <Icon name="send" />
+            Send a test
+          </button>
+          <button type="button" class="button" onClick={rotate}>
+            Rotate the secret
+          </button>
+          <button type="button" class="button" onClick={() => setAsking("edit")}>
+            <Icon name="edit" />
+            Change
+          </button>
+        </>
       )}
       {hook.enabled ? (
         <button type="button" class="button" onClick={() => setAsking("disable")}>
@@ -175,6 +190,8 @@ function Actions(props: {
       <button type="button" class="button danger" onClick={() => setAsking("delete")}>
         Delete
       </button>
+      {asking === "edit" && <EditWebhook hook={hook} onChange={onChange} onClose={close} />}
+      {secret && <ShowWebhookSecret secret={secret} onClose={() => setSecret(undefined)} />}
       {asking === "disable" && (
         <ConfirmDialog
           title="Disable this webhook?"

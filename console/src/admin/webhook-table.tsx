@@ -20,6 +20,8 @@ export function WebhookTable(props: {
   isShown?: (hook: Webhook) => boolean;
   /** Whether all webhooks are of the user whose page is open. */
   isOfOne?: boolean;
+  /** Whether the state says why a webhook fails, in a sentence. */
+  isExplained?: boolean;
 }) {
   const { pages, states, isShown = () => true } = props;
   const columns: Column<Webhook>[] = [
@@ -32,7 +34,10 @@ export function WebhookTable(props: {
         </a>
       ),
     },
-    { label: "State", cell: ({ id }) => <StateCell state={states.get(id)} /> },
+    {
+      label: "State",
+      cell: ({ id }) => <StateCell state={states.get(id)} isExplained={props.isExplained} />,
+    },
     ...(props.isOfOne ? [] : [{ label: "User", cell: ({ user_id }: Webhook) => <UserLink id={user_id} /> }]),
     { label: "Events", cell: (hook) => <span class="small clamp">{toEventsText(hook)}</span> },
     { label: "Created", kind: "minor", cell: ({ created_at }) => <Time seconds={created_at} /> },
@@ -47,12 +52,19 @@ export function WebhookTable(props: {
   );
 }
 
-function StateCell({ state }: { state: HookState | undefined }) {
+function StateCell({
+  state,
+  isExplained,
+}: {
+  state: HookState | undefined;
+  isExplained: boolean | undefined;
+}) {
   if (!state) return <span class="muted">…</span>;
   return (
     <span class="hook-state">
       <Badge tone={state.tone}>{state.label}</Badge>
       {state.diagnosis && <span class="small">{state.diagnosis.short}</span>}
+      {isExplained && state.diagnosis && <span class="muted small">{state.diagnosis.problem}</span>}
     </span>
   );
 }

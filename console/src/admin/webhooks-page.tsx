@@ -4,8 +4,10 @@ import type { Webhook } from "../../../packages/parley-client/src/index.ts";
 import { useSession } from "../session/session.ts";
 import { Choice } from "../ui/choice.tsx";
 import { counted } from "../ui/format.ts";
+import { Icon } from "../ui/icons.tsx";
 import { type Pages, usePages } from "../ui/use-pages.ts";
 import { Empty, More, PageHead } from "./parts.tsx";
+import { CreateWebhook } from "./webhook-form.tsx";
 import { type HookStates, useHookStates, WebhookTable } from "./webhook-table.tsx";
 
 const PAGE = 50;
@@ -19,10 +21,11 @@ type Shown = (typeof CHOICES)[number][0];
 
 export function WebhooksPage() {
   const { me } = useSession();
+  if (me.scopes.includes("events:read")) return <AllWebhooks />;
   return (
     <>
       <PageHead title="Webhooks" />
-      {me.scopes.includes("events:read") ? <AllWebhooks /> : <MissingScope />}
+      <MissingScope />
     </>
   );
 }
@@ -52,8 +55,15 @@ function AllWebhooks() {
   const isShown = ({ id, enabled }: Webhook) =>
     shown === "all" || (shown === "disabled" ? !enabled : states.get(id)?.label === "Failing");
   const isNoneShown = webhooks.items.length > 0 && !webhooks.items.some(isShown);
+  const [isCreating, setCreating] = useState(false);
   return (
     <>
+      <PageHead title="Webhooks">
+        <button type="button" class="button primary" onClick={() => setCreating(true)}>
+          <Icon name="add" />
+          Create a webhook
+        </button>
+      </PageHead>
       {webhooks.items.length > 0 && (
         <>
           <div class="page-tools">
@@ -83,14 +93,16 @@ function AllWebhooks() {
         <Empty
           icon="hook"
           title="No webhooks yet"
-          text="A webhook sends events to your back end. Create one with a POST to /v1/webhooks, then see here whether it delivers."
-        >
-          <a class="button" href="docs" target="_blank" rel="noreferrer">
-            Open the API reference
-          </a>
-        </Empty>
+          text="A webhook sends events to your back end, and shows here whether they arrive."
+        />
       )}
       <More pages={webhooks} />
+      {isCreating && (
+        <CreateWebhook
+          onCreated={(hook) => webhooks.edit((items) => [hook, ...items])}
+          onClose={() => setCreating(false)}
+        />
+      )}
     </>
   );
 }

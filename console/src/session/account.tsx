@@ -63,17 +63,6 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
           </MenuSwitch>
         )}
         {isNotifiable && (notify || push) && <hr class="menu-line" />}
-        {can("admin") && (
-          <>
-            <MenuLink icon="shield" href="#admin">
-              Administration
-            </MenuLink>
-            <MenuLink icon="key" href="#admin/tokens">
-              Access tokens
-            </MenuLink>
-            <hr class="menu-line" />
-          </>
-        )}
         <MenuItem icon="keyboard" onSelect={onShortcuts}>
           Keyboard shortcuts
         </MenuItem>

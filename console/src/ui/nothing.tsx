@@ -40,9 +40,25 @@ function Choose() {
   );
 }
 
+/** Shown to an administrator while there is nobody else on the server. */
+export function FirstUsers({ heading: Heading = "h1" }: { heading?: "h1" | "h2" }) {
+  return (
+    <>
+      <Heading>Create your first users</Heading>
+      <p class="muted">
+        You are the only user of this server. Create a user for each person, and a token to sign in with.
+      </p>
+      <a class="button primary" href="#admin/users?new">
+        Create a user
+      </a>
+    </>
+  );
+}
+
 function FirstSteps({ onAdded }: { onAdded: (contact: Contact) => void }) {
   const { can } = useSession();
   const [isAdding, setAdding] = useState(false);
+  if (useIsAlone()) return <FirstUsers />;
   if (!can("contacts:write")) {
     return (
       <>
@@ -60,7 +76,7 @@ function FirstSteps({ onAdded }: { onAdded: (contact: Contact) => void }) {
       <button type="button" class="button primary" onClick={() => setAdding(true)}>
         Add your first contact
       </button>
-      <SecondUser />
+      {!can("admin") && <AskAdmin />}
       {isAdding && (
         <AddContact suggestion="" onClose={() => setAdding(false)} onExisting={openPlace} onAdded={onAdded} />
       )}
@@ -68,8 +84,8 @@ function FirstSteps({ onAdded }: { onAdded: (contact: Contact) => void }) {
   );
 }
 
-/** Suggests the next step if there may be nobody to add. Only an administrator can see whether there is. */
-export function SecondUser() {
+/** Whether there is nobody else on the server. Only an administrator can see that. */
+export function useIsAlone(): boolean {
   const { parley, can } = useSession();
   const isAdmin = can("admin");
   const [isAlone, setAlone] = useState(false);
@@ -83,18 +99,25 @@ export function SecondUser() {
       .catch(() => {});
     return () => controller.abort();
   }, [parley, isAdmin]);
-  if (!isAdmin) {
-    return (
-      <p class="muted small">
-        Is the other person not on this server yet? Ask your administrator to add them.
-      </p>
-    );
-  }
+  return isAlone;
+}
+
+/** Suggests the next step if there may be nobody to add. */
+export function SecondUser() {
+  const { can } = useSession();
+  const isAlone = useIsAlone();
+  if (!can("admin")) return <AskAdmin />;
   if (!isAlone) return null;
   return (
     <p class="muted small">
-      You are the only user of this server. <a href="#admin/users">Create a second user</a> first.
+      You are the only user of this server. <a href="#admin/users?new">Create your first users</a>.
     </p>
+  );
+}
+
+function AskAdmin() {
+  return (
+    <p class="muted small">Is the other person not on this server yet? Ask your administrator to add them.</p>
   );
 }
 

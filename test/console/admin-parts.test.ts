@@ -19,8 +19,10 @@ import {
   toQuantile,
 } from "../../console/src/admin/metrics.ts";
 import { toAllowedPlace } from "../../console/src/admin/places.ts";
+import { describeScopes } from "../../console/src/admin/scopes.ts";
 import { formatUptime } from "../../console/src/admin/words.ts";
 import type { AuditEntry, Delivery, Webhook } from "../../packages/parley-client/src/index.ts";
+import { DEFAULT_SCOPES, SCOPES } from "../../src/core/people/tokens.ts";
 import { RESOURCE_EVENTS } from "../../src/db/queries/events/events.ts";
 import { ACTIONS } from "../../src/db/queries/record/audit-trail.ts";
 
@@ -245,6 +247,13 @@ test("a token opens only the places that its scopes allow", () => {
     ["con_1", ["contacts:read"], "con_1"],
   ] as const)
     assert.equal(toAllowedPlace(place, scopes), expected, `${place} ${scopes}`);
+});
+
+test("the scopes of a token are summarized", () => {
+  assert.equal(describeScopes(SCOPES), "All");
+  assert.equal(describeScopes(SCOPES.filter((scope) => scope !== "act_as")), "All except act_as");
+  assert.equal(describeScopes(DEFAULT_SCOPES), "All of a user");
+  assert.equal(describeScopes(["contacts:read", "admin"]), "contacts:read, admin");
 });
 
 test("durations are formatted by their two largest units", () => {

@@ -18,6 +18,7 @@ export const SCOPES = [
 export function describeScopes(scopes: readonly string[]): string {
   const missing = SCOPES.map(([scope]) => scope).filter((scope) => !scopes.includes(scope));
   if (missing.length === 0) return "All";
+  if (missing.join() === "act_as,admin") return "All of a user";
   if (missing.length === 1) return `All except ${missing[0]}`;
   return scopes.join(", ");
 }

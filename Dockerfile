@@ -16,6 +16,7 @@ COPY packages/parley-sync/src packages/parley-sync/src
 COPY runtime/node runtime/
 COPY src src
 COPY console/dist console/dist
+COPY docs/dist docs/dist
 COPY --from=dependencies /app/node_modules node_modules
 RUN ln -s /app/bin/parley /usr/local/bin/parley && mkdir -m 700 /data && chown node:node /data
 # The code stays root's: the server cannot change it.

@@ -309,7 +309,7 @@ function isOpenedByBrowser(request: FastifyRequest): boolean {
 
 const NOT_FOUND_PAGE = htmlPage(
   "Page not found",
-  '<p>There is nothing at this address. Go to the <a href="/">console</a> or the <a href="/docs">API reference</a>.</p>',
+  '<p>There is nothing at this address. Go to the <a href="/">console</a> or the <a href="/docs/">documentation</a>.</p>',
 );
 
 /** Matches the start of a query, even if its question mark was encoded by mistake. */

@@ -112,8 +112,10 @@ function apiKinds(bearer: string, weak: string, id: string, etag: string): Kind[
 function openKinds(page: string, asset: string): Kind[] {
   return [
     get("the OpenAPI document", 200, "/openapi.json"),
-    get("the docs", 200, "/docs"),
-    get("an asset of the docs", 200, "/docs/swagger-ui.css"),
+    get("the docs", 200, "/docs/"),
+    get("the docs without their slash", 308, "/docs"),
+    get("an asset of the docs", 200, "/docs/site.css"),
+    get("a compressed asset of the docs", 200, "/docs/site.css", "accept-encoding: br"),
     get("a page of an error", 200, "/docs/errors/rate_limited"),
     get("the console", 200, "/"),
     get("the console that has not changed", 304, "/", `if-none-match: ${page}`),

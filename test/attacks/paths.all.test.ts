@@ -61,7 +61,7 @@ test("path traversal opens no file outside the data folder, and none named by a 
     const { file_url } = JSON.parse((await upload("a.unknown", size)).body) as { file_url: string };
     assert.equal((await get(file_url.slice(command.url.length))).status, 200);
   }
-  for (const path of ["/docs", "/openapi.json", "/docs/swagger-ui.css"]) await get(path);
+  for (const path of ["/docs/", "/openapi.json", "/docs/site.css"]) await get(path);
   const log = join(command.env.HOME!, "trace");
   const detach = await trace(t, server, "-e", FILES, "-s", "4096", "-o", log);
   let requests = 0;

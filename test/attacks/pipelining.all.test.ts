@@ -53,7 +53,7 @@ async function readAnswers(socket: Socket, count: number): Promise<string> {
 
 for (const [path, route] of [
   ["/openapi.json", "/openapi.json"],
-  ["/docs/swagger-ui-bundle.js", "/docs/swagger-ui-bundle.js"],
+  ["/docs/search.json", "/docs/:name"],
   ["/v1/contacts?limit=100", "/v1/contacts"],
 ] as const) {
   test(`most of ${PIPELINED} pipelined requests of ${path} wait while the client reads no answers`, async (t) => {
@@ -184,7 +184,7 @@ test("data after a request with Connection: close does not truncate its answer",
 
 test("public pages have an ETag, and If-None-Match with it is 304", async (t) => {
   const server = await startApp(t);
-  for (const path of "/ /docs /openapi.json /docs/start.js /docs/swagger-ui.css /docs/errors/invalid_token".split(
+  for (const path of "/ /docs/ /openapi.json /docs/site.js /docs/site.css /docs/errors/invalid_token".split(
     " ",
   )) {
     const first = await fetch(`${server.url}${path}`);

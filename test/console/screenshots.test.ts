@@ -150,11 +150,17 @@ const OUTSIDE: readonly Step[] = [
     },
   ],
   [
+    "docs",
+    async (page, url) => {
+      await page.goto(`${url}/docs/`);
+      await page.getByRole("heading", { name: "Parley", level: 1 }).waitFor();
+    },
+  ],
+  [
     "api-reference",
     async (page, url) => {
-      await page.goto(`${url}/docs`);
-      // Rendering half a megabyte takes time on a busy machine.
-      await page.getByText("List contacts").first().waitFor();
+      await page.goto(`${url}/docs/reference/contacts.html`);
+      await page.getByRole("heading", { name: "List contacts" }).waitFor();
     },
   ],
   [

@@ -21,7 +21,7 @@ import { decoded, sizeBySharp } from "../support/pictures.ts";
 import { isLong, seededChance } from "../support/scale.ts";
 import { shipped } from "./packages.ts";
 
-const FOLDERS = ["exif/test", "exif-parser/test", "jpeg-exif/test", "playwright-core/lib", "swagger-ui-dist"];
+const FOLDERS = ["exif/test", "exif-parser/test", "jpeg-exif/test", "playwright-core/lib"];
 const MAX_BYTES = 2_000_000;
 const pictures = FOLDERS.flatMap((folder) => shipped(folder, /\.(?:jpe?g|png|gif|webp)$/i)).filter(
   ({ bytes }) => bytes.length < MAX_BYTES,

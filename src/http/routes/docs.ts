@@ -1,75 +1,50 @@
+import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import { readFields } from "../../core/resource/fields.ts";
+import { ParleyError } from "../../errors.ts";
 import { type FixedAnswer, fixedAnswer, sendFixed } from "../protocol/fixed.ts";
-import { HTML_TYPE, LOOK, TOP } from "../protocol/html.ts";
 import { queryOf } from "../protocol/operation.ts";
+import { pageHeaders, readBuiltFile } from "./built-files.ts";
 
-/** Adapts Swagger UI to the look of the console. */
-const OWN_STYLE = `
-.swagger-ui, .swagger-ui .info .title, .swagger-ui .opblock-tag, .swagger-ui .btn { font-family: inherit; color: var(--ink) }
-.swagger-ui .info :is(p, li, a), .swagger-ui .opblock-summary-description, .swagger-ui .opblock-tag small, .swagger-ui select { font-family: inherit }
-.swagger-ui .info .title { font-family: var(--title) }
-.swagger-ui .info { margin: 24px 0 }
-.swagger-ui .scheme-container { background: none; box-shadow: none; padding: 0 }
-.swagger-ui .opblock { box-shadow: none }
-.swagger-ui .info a { color: var(--accent) }
-html.dark-mode body { background: var(--ground) }
-html.dark-mode .swagger-ui .scheme-container { background: none }
-`;
-const INDEX = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Parley API</title>
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-<style>${LOOK}${OWN_STYLE}</style>
-${TOP}
-<main id="docs"></main>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
-</html>
-`;
-const START = `const dark = matchMedia("(prefers-color-scheme: dark)");
-const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
-dark.addEventListener("change", follow);
-follow();
-SwaggerUIBundle({ url: "/openapi.json", dom_id: "#docs", deepLinking: true, validatorUrl: null });
-`;
+const DIST = new URL("../../../docs/dist/", import.meta.url);
 
-// The page works offline and may load only from this server. Swagger UI sets inline styles.
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** The script of the pages changes no HTML by text. */
+const HEADERS = pageHeaders("trusted-types 'none'");
+/** The codings of compressed forms. The build has none: they would triple what a clone of the repository has. */
+const CODINGS = [
+  ["br", promisify(brotliCompress)],
+  ["gzip", promisify(gzip)],
+] as const;
 
-const HEADERS = { "content-security-policy": POLICY };
-const STYLE = "text/css; charset=utf-8";
-const SCRIPT = "text/javascript; charset=utf-8";
+const openApi = once(readOpenApi);
 
-const index = once(async () => fixedAnswer(HTML_TYPE, INDEX, HEADERS));
-
-/** Answers by path. Their files are read at the first request, because only this page uses them. */
-const ANSWERS = new Map<string, () => Promise<FixedAnswer>>([
-  ["/docs", index],
-  ["/docs/", index],
-  ["/docs/start.js", once(async () => fixedAnswer(SCRIPT, START, HEADERS))],
-  ["/docs/swagger-ui.css", once(() => readAsset("swagger-ui.css", STYLE))],
-  ["/docs/swagger-ui-bundle.js", once(() => readAsset("swagger-ui-bundle.js", SCRIPT))],
-]);
-
-const openApi = once(() => readOpenApi());
-
-/** Adds the OpenAPI document and a page that shows it. Neither needs a token. */
+/** Adds the documentation and the OpenAPI document. Neither needs a token. */
 export function docsRoutes(app: FastifyInstance): void {
-  app.get("/openapi.json", { config: { public: true } }, async (request, reply) => {
+  const open = { config: { public: true } };
+  const answers = listAnswers();
+  app.get("/openapi.json", open, async (request, reply) => {
     readFields({}, queryOf(request));
     return sendFixed(request, reply, await openApi());
   });
-  for (const [path, answer] of ANSWERS) {
-    app.get(path, { config: { public: true } }, async (request, reply) =>
-      sendFixed(request, reply, await answer()),
-    );
+  // Pages have relative links, so that they also work below a path of a proxy.
+  app.get("/docs", open, async (_request, reply) => reply.redirect("docs/", 308));
+  for (const path of ["/docs/:name", "/docs/:folder/:name"]) {
+    app.get(path, open, async (request, reply) => {
+      const { folder, name } = request.params as { folder?: string; name: string };
+      const answer = answers.get(folder === undefined ? name || "index.html" : `${folder}/${name}`);
+      if (!answer) throw new ParleyError("route_not_found");
+      return sendFixed(request, reply, await answer());
+    });
   }
+}
+
+/** Returns the answers by path. Each file is read at its first request, because most are never requested. */
+function listAnswers(): Map<string, () => Promise<FixedAnswer>> {
+  const paths = readdirSync(DIST, { recursive: true, encoding: "utf8" }).filter((path) => path.includes("."));
+  return new Map(paths.map((path) => [path, once(() => compress(readBuiltFile(DIST, path, HEADERS)))]));
 }
 
 async function readOpenApi(): Promise<FixedAnswer> {
@@ -77,9 +52,13 @@ async function readOpenApi(): Promise<FixedAnswer> {
   return fixedAnswer("application/json; charset=utf-8", JSON.stringify(JSON.parse(document)), {});
 }
 
-async function readAsset(name: string, type: string): Promise<FixedAnswer> {
-  const file = new URL(import.meta.resolve(`swagger-ui-dist/${name}`));
-  return fixedAnswer(type, await readFile(file), HEADERS);
+/** Adds the compressed forms of an answer. */
+async function compress(answer: FixedAnswer): Promise<FixedAnswer> {
+  const { "content-type": type, etag: _, ...headers } = answer.headers;
+  const forms = CODINGS.map(async ([coding, encode]) => {
+    return [coding, fixedAnswer(type!, await encode(answer.bytes), headers)] as const;
+  });
+  return { ...answer, compressed: new Map(await Promise.all(forms)) };
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

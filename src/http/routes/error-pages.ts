@@ -4,42 +4,26 @@ import { fixedAnswer, sendFixed } from "../protocol/fixed.ts";
 import { escapeHtml, HTML_HEADERS, HTML_TYPE, htmlPage } from "../protocol/html.ts";
 import { statusOf } from "../protocol/problems.ts";
 
-const CODES = Object.keys(catalogue) as ErrorCode[];
-
-/** Adds the list of error codes, and the page to which the `type` of each problem links. */
+/** Adds the page to which the `type` of each problem links. The documentation lists all codes. */
 export function errorPages(app: FastifyInstance): void {
   const open = { config: { public: true } };
-  const pages = new Map(CODES.map((code) => [code as string, answerOf(codePage(code))]));
-  const list = answerOf(listPage());
-  for (const path of ["/docs/errors", "/docs/errors/"])
-    app.get(path, open, async (request, reply) => sendFixed(request, reply, list));
+  const codes = Object.keys(catalogue) as ErrorCode[];
+  const pages = new Map(codes.map((code) => [code as string, codePage(code)]));
+  app.get("/docs/errors", open, async (_request, reply) => reply.redirect("reference/errors.html", 308));
+  app.get("/docs/errors/", open, async (_request, reply) => reply.redirect("../reference/errors.html", 308));
   app.get("/docs/errors/:code", open, async (request, reply) => {
-    const answer = pages.get((request.params as { code: string }).code);
-    if (!answer) throw new ParleyError("route_not_found");
-    return sendFixed(request, reply, answer);
+    const page = pages.get((request.params as { code: string }).code);
+    if (!page) throw new ParleyError("route_not_found");
+    return sendFixed(request, reply, page);
   });
 }
 
-function answerOf(page: string) {
-  return fixedAnswer(HTML_TYPE, page, HTML_HEADERS);
-}
-
-function codePage(code: ErrorCode): string {
+function codePage(code: ErrorCode) {
   const { title, explanation } = catalogue[code];
   const text = escapeHtml(explanation).replace(/`([^`]+)`/g, "<code>$1</code>");
-  return htmlPage(
+  const page = htmlPage(
     title,
-    `<p><code>${code}</code> · status ${statusOf(code)}</p>\n<p>${text}</p>\n<p><a href="/docs/errors/">All error codes</a></p>`,
+    `<p><code>${code}</code> · status ${statusOf(code)}</p>\n<p>${text}</p>\n<p><a href="/docs/reference/errors.html">All error codes</a></p>`,
   );
-}
-
-function listPage(): string {
-  const rows = CODES.toSorted((a, b) => statusOf(a) - statusOf(b)).map(
-    (code) =>
-      `<tr><td>${statusOf(code)}<td><a href="/docs/errors/${code}"><code>${code}</code></a><td>${escapeHtml(catalogue[code].title)}`,
-  );
-  return htmlPage(
-    "Error codes",
-    `<p>Each error has one of these codes in its member <code>code</code>.</p>\n<table>\n${rows.join("\n")}\n</table>\n<p><a href="/docs">API reference</a></p>`,
-  );
+  return fixedAnswer(HTML_TYPE, page, HTML_HEADERS);
 }

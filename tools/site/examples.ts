@@ -1,0 +1,35 @@
+// Finds the examples of operations in the pages of `docs/api`, whose examples are run by tests.
+import { toAnchor } from "./markdown.ts";
+
+interface Example {
+  /** A link from the reference to the explanation of the operation. */
+  see: string;
+  /** Its blocks of code; empty if that place has none. */
+  blocks: string;
+}
+
+/** One or more lines such as `GET /v1/users` in backticks with a scope, and the text to the next such line. */
+const EXPLANATION = /((?:^`[A-Z]+ \/\S+` · [^\n]+\s+)+)(.*?)(?=^`[A-Z]+ \/|(?![\s\S]))/gms;
+/** A request in curl and in TypeScript. */
+const PAIR = /^```sh\n(?:(?!^```).)*?curl .*?^```\s+^```ts\n.*?^```/gms;
+
+/** Returns the example of each operation, such as `GET /v1/users`. Takes the pages by path below `docs/`. */
+export function findExamples(pages: ReadonlyMap<string, string>): Map<string, Example> {
+  const found = new Map<string, Example>();
+  for (const [path, markdown] of pages) {
+    const [, title] = /^# (.+)/.exec(markdown)!;
+    for (const { 1: lines, 2: text, index } of markdown.matchAll(EXPLANATION)) {
+      const heading = [...markdown.slice(0, index).matchAll(/^## (.+)$/gm)].at(-1)?.[1];
+      const pairs = text!.match(PAIR) ?? [];
+      for (const [, line, method] of lines!.matchAll(/^`(([A-Z]+) \S+)`/gm)) {
+        const isOf = (pair: string) =>
+          /-X ([A-Z]+)|$/.exec(pair)![1] === (/GET|POST/.test(method!) ? undefined : method);
+        found.set(line!, {
+          see: heading ? `[${heading}](../${path}#${toAnchor(heading)})` : `[${title}](../${path})`,
+          blocks: pairs.find(isOf) ?? pairs[0] ?? "",
+        });
+      }
+    }
+  }
+  return found;
+}

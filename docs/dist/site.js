@@ -175,12 +175,14 @@ function countOf(number) {
 
 function findInPage([url, title, section, parts], patterns) {
   return parts.flatMap(([id, heading, text]) => {
-    let score = section === "Reference" ? 0 : 1;
+    let score = 0;
     for (const pattern of patterns) {
       const [inHeading, inTitle, inText] = [heading, title, text].map((each) => weigh(each, pattern));
       if (inHeading + inTitle + inText === 0) return [];
       score += 20 * inHeading + 8 * inTitle + Math.min(inText, 8);
     }
+    // An explanation comes before the tables of the same operation.
+    if (section === "Reference") score *= 0.7;
     // The title of a page alone says nothing of its parts.
     const isInPart = patterns.some((pattern) => `${heading} ${text}`.match(pattern));
     return isInPart

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
-import { brotliCompress, gzip } from "node:zlib";
+import { brotliCompress, constants, gzip } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import { readFields } from "../../core/resource/fields.ts";
 import { ParleyError } from "../../errors.ts";
@@ -13,10 +13,12 @@ const DIST = new URL("../../../docs/dist/", import.meta.url);
 
 /** The script of the pages changes no HTML by text. */
 const HEADERS = pageHeaders("trusted-types 'none'");
-/** The codings of compressed forms. The build has none: they would triple what a clone of the repository has. */
+/** Compresses the index of the search in 0.1 seconds. The best quality takes 4 seconds, for 8 percent fewer bytes. */
+const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+/** The codings of compressed forms. The build has none: they would triple the size of `docs/dist`. */
 const CODINGS = [
-  ["br", promisify(brotliCompress)],
-  ["gzip", promisify(gzip)],
+  ["br", (bytes: Buffer) => promisify(brotliCompress)(bytes, QUALITY)],
+  ["gzip", (bytes: Buffer) => promisify(gzip)(bytes)],
 ] as const;
 
 const openApi = once(readOpenApi);

@@ -1,6 +1,4 @@
 // Marks comments, strings, keywords and numbers in code, as far as a reader needs it.
-import { escapeHtml } from "../../src/http/protocol/html.ts";
-
 const DOUBLE = String.raw`"(?:\\.|[^"\\\n])*"`;
 const SINGLE = String.raw`'(?:\\.|[^'\\\n])*'`;
 const TEMPLATE = "`(?:\\\\.|[^`\\\\])*`";
@@ -56,13 +54,18 @@ function pattern(classes: Readonly<Record<string, string>>): RegExp {
 /** Returns code as HTML. The language is the first word after the fence. */
 export function highlight(code: string, language: string): string {
   const found = PATTERNS[language];
-  if (!found) return escapeHtml(code);
+  if (!found) return escapeText(code);
   let html = "";
   let end = 0;
   for (const match of code.matchAll(found)) {
     const [name] = Object.entries(match.groups!).find(([, text]) => text !== undefined)!;
-    html += `${escapeHtml(code.slice(end, match.index))}<span class="${name}">${escapeHtml(match[0])}</span>`;
+    html += `${escapeText(code.slice(end, match.index))}<span class="${name}">${escapeText(match[0])}</span>`;
     end = match.index + match[0].length;
   }
-  return html + escapeHtml(code.slice(end));
+  return html + escapeText(code.slice(end));
+}
+
+/** Escapes text between tags. Unlike in attributes, quotation marks stay, which code has many of. */
+function escapeText(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }

@@ -4,7 +4,7 @@ import { statusOf } from "../../src/http/protocol/problems.ts";
 import { findExamples } from "./examples.ts";
 import { toAnchor } from "./markdown.ts";
 import { type Page, type Section, toPage } from "./pages.ts";
-import { fieldRows, noteOf, type Schema, toRow, typeOf } from "./schemas.ts";
+import { fieldRows, noteOf, type Schema, toRow, typeOf, withReferences } from "./schemas.ts";
 
 interface Parameter {
   name: string;
@@ -54,7 +54,11 @@ const PLACES: Readonly<Record<string, string>> = {
 
 /** Makes the section. `pages` are those that explain operations, by path below `docs/`. */
 export function buildReference(document: OpenApi, pages: ReadonlyMap<string, string>): Section {
-  const listed = [...listOperations(document.paths), ...listOperations(document.webhooks)];
+  const { schemas } = document.components;
+  const listed = withReferences(
+    [...listOperations(document.paths), ...listOperations(document.webhooks)],
+    schemas,
+  );
   const everywhere = commonCodes(listed);
   const examples = findExamples(pages);
   const subjects = document.tags.map(({ name, description }) => {
@@ -79,7 +83,7 @@ export function buildReference(document: OpenApi, pages: ReadonlyMap<string, str
       ...parts.flat(),
     ]);
   });
-  const others = [objectsPage(document.components.schemas), errorsPage()];
+  const others = [objectsPage(schemas), errorsPage()];
   const groups = [
     { title: "Operations", pages: [overview(document, everywhere), ...subjects] },
     { title: "Answers", pages: others },
@@ -208,7 +212,10 @@ function objectsPage(schemas: Readonly<Record<string, Schema>>): Page {
   const parts = objects.flatMap(([name, schema]) => [
     `## ${name}`,
     schema.description ?? "",
-    table("field", fieldRows(schema, "answer")),
+    table(
+      "field",
+      fieldRows({ ...schema, properties: withReferences(schema.properties ?? {}, schemas) }, "answer"),
+    ),
   ]);
   return toReferencePage("objects", [
     "# Objects",

@@ -14,6 +14,24 @@ export interface Schema {
   format?: string;
 }
 
+/** Returns a value of the document in which objects that are written out again are references to `schemas`. */
+export function withReferences<T>(value: T, schemas: Readonly<Record<string, Schema>>): T {
+  const entries = Object.entries(schemas).filter(([, { properties }]) => properties);
+  const names = new Map(entries.map(([name, { properties }]) => [JSON.stringify(properties), name]));
+  const walk = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(walk);
+    if (typeof part !== "object" || part === null) return part;
+    const { properties, type, description } = part as Schema;
+    const name = properties && names.get(JSON.stringify(properties));
+    if (!name) return Object.fromEntries(Object.entries(part).map(([key, each]) => [key, walk(each)]));
+    const $ref = `#/components/schemas/${name}`;
+    return type?.includes("null")
+      ? { description, anyOf: [{ $ref }, { type: "null" }] }
+      : { description, $ref };
+  };
+  return walk(value) as T;
+}
+
 /** Who has the fields: a request names those that are required, an answer those that it may lack. */
 type Side = "request" | "answer";
 

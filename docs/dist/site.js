@@ -50,6 +50,7 @@ function addTabs(group, at) {
       const before = tab.getBoundingClientRect().top;
       localStorage.setItem(CHOICE, name);
       for (const choose of groups) choose(name);
+      letScroll();
       // Groups above have changed their height.
       scrollBy(0, tab.getBoundingClientRect().top - before);
     };
@@ -73,7 +74,6 @@ function addTabs(group, at) {
       tabs[i].ariaSelected = String(i === shown);
       tabs[i].tabIndex = i === shown ? 0 : -1;
     }
-    letScroll();
   };
 }
 
@@ -102,7 +102,7 @@ for (const id of entries.keys()) watcher.observe(document.getElementById(id));
 // The search: all words must be in the title of a part or in its text, each at the beginning of a word there.
 
 const LIMIT = 30;
-const opener = document.getElementById("search");
+const opener = document.getElementById("site-search");
 const input = make("input", {
   type: "search",
   placeholder: "Search the documentation",

@@ -123,7 +123,7 @@ test("on a phone, buttons open the pages and the headings, and a link closes the
   assert.equal(new URL(page.url()).hash, "#alerts");
   await page.getByRole("button", { name: "Pages" }).click();
   await assertAccessible(page, "the pages");
-  await page.locator("#pages").getByRole("link", { name: "Scaling" }).click();
+  await page.locator("#site-pages").getByRole("link", { name: "Scaling" }).click();
   await page.getByRole("heading", { name: "Scaling", level: 1 }).waitFor();
   assert.deepEqual(guard.complaints, []);
 });

@@ -37,12 +37,12 @@ export function layOut(frame: Frame): string {
 <script type="module" src="${to("site.js")}"></script>
 </head>
 <body>
-<a class="skip" href="#content">Skip to the text</a>
+<a class="skip" href="#site-text">Skip to the text</a>
 ${topLine(frame, to)}
 <div class="columns">
 ${sideBar(frame, to)}
-<main id="content" tabindex="-1">
-${list && '<button class="button opener" type="button" popovertarget="headings">On this page</button>\n'}<article>
+<main id="site-text" tabindex="-1">
+${list && '<button class="button opener" type="button" popovertarget="site-headings">On this page</button>\n'}<article>
 ${html}</article>
 ${pageEnd(frame, to)}
 </main>
@@ -72,10 +72,10 @@ function sectionLinks({ section, sections }: Frame, to: To): string[] {
 
 function topLine(frame: Frame, to: To): string {
   return `<header class="top">
-<button class="icon-button menu" type="button" popovertarget="pages" aria-label="Pages">${icon("M4 6h16M4 12h16M4 18h16")}</button>
+<button class="icon-button menu" type="button" popovertarget="site-pages" aria-label="Pages">${icon("M4 6h16M4 12h16M4 18h16")}</button>
 <a class="home" href="${to("index.html")}">${MARK}Parley</a>
 <nav aria-label="Sections">${sectionLinks(frame, to).join("\n")}</nav>
-<button class="button" id="search" type="button" hidden data-index="${to("search.json")}">${icon("M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14Zm5 12l4.5 4.5")}<span>Search</span><kbd>/</kbd></button>
+<button class="button" id="site-search" type="button" hidden data-index="${to("search.json")}">${icon("M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14Zm5 12l4.5 4.5")}<span>Search</span><kbd>/</kbd></button>
 </header>`;
 }
 
@@ -87,7 +87,7 @@ function sideBar(frame: Frame, to: To): string {
     const items = pages.map((each) => `<li>${link(each, page, to)}</li>`);
     return `<h2>${title}</h2>\n<ul>\n${items.join("\n")}\n</ul>`;
   });
-  return `<nav class="side" id="pages" aria-label="${section.title}" popover>
+  return `<nav class="side" id="site-pages" aria-label="${section.title}" popover>
 <ul class="sections">
 ${sections.join("\n")}
 </ul>
@@ -102,8 +102,8 @@ function contents(headings: readonly Heading[]): string {
       ({ depth, id, title }) => `<li class="depth-${depth}"><a href="#${id}">${escapeHtml(title)}</a></li>`,
     );
   if (items.length < 2) return "";
-  return `<nav class="side contents" id="headings" aria-labelledby="contents" popover>
-<h2 id="contents">On this page</h2>
+  return `<nav class="side contents" id="site-headings" aria-labelledby="site-contents" popover>
+<h2 id="site-contents">On this page</h2>
 <ul>
 ${items.join("\n")}
 </ul>

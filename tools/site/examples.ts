@@ -18,18 +18,24 @@ export function findExamples(pages: ReadonlyMap<string, string>): Map<string, Ex
   const found = new Map<string, Example>();
   for (const [path, markdown] of pages) {
     const [, title] = /^# (.+)/.exec(markdown)!;
+    const ofPage = markdown.match(PAIR) ?? [];
     for (const { 1: lines, 2: text, index } of markdown.matchAll(EXPLANATION)) {
       const heading = [...markdown.slice(0, index).matchAll(/^## (.+)$/gm)].at(-1)?.[1];
       const pairs = text!.match(PAIR) ?? [];
-      for (const [, line, method] of lines!.matchAll(/^`(([A-Z]+) \S+)`/gm)) {
-        const isOf = (pair: string) =>
-          /-X ([A-Z]+)|$/.exec(pair)![1] === (/GET|POST/.test(method!) ? undefined : method);
-        found.set(line!, {
-          see: heading ? `[${heading}](../${path}#${toAnchor(heading)})` : `[${title}](../${path})`,
-          blocks: pairs.find(isOf) ?? pairs[0] ?? "",
-        });
+      for (const [, line] of lines!.matchAll(/^`([A-Z]+ \S+)`/gm)) {
+        const request = toRequest(line!);
+        const best = [...pairs, ...ofPage].find((pair) => request.test(pair)) ?? pairs[0];
+        const see = heading ? `[${heading}](../${path}#${toAnchor(heading)})` : `[${title}](../${path})`;
+        found.set(line!, { see, blocks: best ?? "" });
       }
     }
   }
   return found;
+}
+
+/** Returns a pattern of the operation's request in curl. */
+function toRequest(line: string): RegExp {
+  const [method, path] = line.split(" ");
+  const option = /GET|POST/.test(method!) ? "" : `-X ${method} `;
+  return new RegExp(`curl ${option}"\\$PARLEY_URL${path!.replaceAll(/\{\w+\}/g, '[^/"?]+')}["?]`);
 }

@@ -165,7 +165,7 @@ async function showFound() {
 }
 
 function escapePattern(word) {
-  return word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+  return word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
 
 function countOf(number) {

@@ -30,6 +30,8 @@ export default defineConfig({
     // Nothing inline: the policy of the page allows no data: addresses.
     assetsInlineLimit: 0,
     modulePreload: false,
+    // The client loads it in Node only.
+    rolldownOptions: { external: [/node-files/] },
     license: { fileName: "licenses.md" },
   },
 });

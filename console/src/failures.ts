@@ -12,7 +12,7 @@ export function isRefused(error: unknown): boolean {
 }
 
 /** Reports whether the server is unreachable or failing, which may be temporary. */
-export function isOutage(error: unknown): boolean {
+function isOutage(error: unknown): boolean {
   return error instanceof ParleyApiError && (error.status === 0 || error.status >= 500);
 }
 
@@ -30,6 +30,12 @@ export function isPassing(error: unknown): boolean {
 /** Reports whether the resource does not exist, or is deleted. */
 export function isGone(error: unknown): boolean {
   return error instanceof ParleyApiError && error.status === 404;
+}
+
+/** Passes on other errors than that the resource does not exist, or is deleted. */
+export function nullIfGone(error: unknown): null {
+  if (!isGone(error)) throw error;
+  return null;
 }
 
 /** Reports whether the user or a newer request aborted it: not an error to show. */
@@ -77,8 +83,7 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   ...{ client_id_conflict: OUTDATED, origin_not_allowed: OUTDATED },
   connection_failed: "The server cannot be reached. Check your network.",
   timeout: "The server takes too long to answer. Try again.",
-  unexpected_answer:
-    "The answer is not from Parley. Check your network, and any proxy in front of the server.",
+  unexpected_answer: "The answer is not from Parley. Check your network, and any proxy.",
   source_changed: "The file was changed or removed after you chose it. Choose it again.",
   missing_parameter: "Fill in all required fields.",
   invalid_parameter: "The server does not accept this value.",
@@ -89,7 +94,7 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   missing_token: "The session has expired.",
   invalid_token: "The access token is invalid, has expired or was revoked.",
   insufficient_scope: "Your access token does not allow this.",
-  invalid_signature: "The link has expired. Reload the page to get a new one.",
+  invalid_signature: "The link has expired. Reload the page.",
   not_uploader: "Only the person who sent a file can rename or delete it.",
   not_sender: "Only the person who sent a message can edit it or delete it for everyone.",
   not_owner: "Only the user who created the webhook can do this.",
@@ -126,8 +131,7 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   metadata_not_removable: "The place and date cannot be removed from this file, so it was not sent.",
   daily_limit_reached: "You have sent as many files today as the server accepts. Try again tomorrow.",
   body_too_large: "The text is longer than the server accepts.",
-  quota_exceeded:
-    "Your storage is full. Delete files that you have sent: Files, sorted by size, shows the largest.",
+  quota_exceeded: "Your storage is full. Delete files that you have sent, the largest first.",
   disk_full: "The disk of the server is full. Ask your administrator to make room.",
   internal_error: "The server failed. Try again, or ask your administrator.",
   unavailable: "The server is busy. Try again in a moment.",

@@ -1,20 +1,20 @@
 import { render } from "preact";
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Me, Parley } from "../../packages/parley-client/src/index.ts";
+import type { Operation, SendOperation, Sync } from "../../packages/parley-sync/src/index.ts";
 import { isAdminAlone } from "./admin/places.ts";
-import { explain, isAborted, isPassing, isRefused } from "./failures.ts";
+import { explain, isAborted, isPassing, isRefused, nameLimit } from "./failures.ts";
 import { Uploads } from "./files/uploads.ts";
 import { Groups } from "./groups/groups.ts";
-import { Conversations } from "./messages/conversations.ts";
 import { Drafts } from "./messages/drafts.ts";
 import { Jumps } from "./messages/jumps.ts";
-import { Outbox, type Outgoing } from "./messages/outbox.ts";
 import { Typists } from "./messages/typists.ts";
 import { Notifier } from "./notifications/notifier.ts";
 import { endPush, Pusher } from "./notifications/pusher.ts";
 import { KnownPeople } from "./people/known-people.ts";
-import { ChangeFeed } from "./session/live.ts";
-import { connect, type Session, SessionContext, type SignedInUser, watchedFetch } from "./session/session.ts";
+import { type Change, ChangeFeed } from "./session/changes.ts";
+import { eraseCopies, listUnsent, type SignedInUser, toError, useView } from "./session/copy.ts";
+import { connect, type Session, SessionContext } from "./session/session.ts";
 import { LinkQuestion, Mark, SignIn } from "./session/sign-in.tsx";
 import { applyTheme } from "./session/theme.ts";
 import { BY_USER, type SignOut, type StopSending, useSignIn } from "./session/use-sign-in.ts";
@@ -41,8 +41,6 @@ import "./ui/menus.css";
 import "./files/viewer.css";
 
 const REFRESH_MS = 300;
-/** A hidden window gets no events, so it polls the number of unread conversations for its title. */
-const HIDDEN_MS = 30_000;
 
 function App() {
   const { phase, stopSending, start, finish, decline, enter, signOut } = useSignIn();
@@ -58,7 +56,7 @@ function App() {
     const { reason, access } = phase;
     const retry = () => start(access);
     return (
-      <Unreachable reason={reason} onRetry={retry} onSignOut={() => signOut(access, BY_USER, endPush)} />
+      <Unreachable reason={reason} onRetry={retry} onSignOut={() => signOut(access, BY_USER, endUnopened)} />
     );
   }
   if (phase.at === "asking") {
@@ -69,6 +67,11 @@ function App() {
     return <SignedIn user={phase.user} stopSending={stopSending} signOut={signOut} />;
   }
   return <SignIn {...phase} onSignedIn={enter} />;
+}
+
+/** Signs out before the copy is opened. */
+async function endUnopened(): Promise<void> {
+  await Promise.all([endPush(), eraseCopies()]);
 }
 
 /** Keeps the session, so that an outage signs nobody out. */
@@ -99,10 +102,11 @@ function SignedIn(props: {
 }) {
   const { user, stopSending, signOut } = props;
   const [me, setMe] = useState(user.me);
-  const [isAway, setAway] = useState(false);
   const { toasts, add, dismiss, dismissFailures } = useToasts();
   const { tools, halt } = useMemo(() => makeTools(user, signOut, setMe, add), [user, signOut, add]);
-  useLive(user, tools, setAway);
+  useLive(user, tools);
+  const { state, reason } = useView(user.sync.connection());
+  const isAway = state === "connecting" && reason !== null;
   useLayoutEffect(() => {
     stopSending.current = halt;
     return () => {
@@ -129,28 +133,32 @@ function makeTools(
   setMe: (me: Me) => void,
   add: (text: string, isFailure: boolean) => void,
 ): { tools: Tools; halt: StopSending } {
-  const { access, me } = user;
-  const parley = connect(access);
+  const { access, parley, sync, me } = user;
   const say = (text: string) => add(text, false);
   const drafts = new Drafts(me.id);
-  const end = async () => void (await Promise.all([uploads.stop(), pusher.turnOff()]));
-  const leave = (ending = BY_USER) => signOut(access, ending, end);
+  const erase = () => sync.signOut().finally(eraseCopies);
+  const end = async () => void (await Promise.all([uploads.stop(), pusher.turnOff(), erase()]));
   const halt = () => {
-    const unsent = listUnsent(uploads, outbox, conversations);
-    drafts.takeBack(outbox.all);
+    const unsent = uploads.unsent.map(({ file, conversationName }) => `${file.name}, to ${conversationName}`);
     void uploads.stop();
-    outbox.stop();
     return unsent;
   };
   const endIfRefused = (error: unknown) => {
-    if (isRefused(error)) leave({ reason: `You were signed out. ${explain(error)}`, unsent: halt() });
+    if (!isRefused(error)) return;
+    const messages = listUnsent(sync.outbox().getSnapshot());
+    const unsent = [...halt(), ...messages.map((each) => `${toContent(each)}, to ${toName(sync, each)}`)];
+    // A copy that is kept sends them after the next sign-in.
+    if (typeof access === "string") drafts.takeBack(messages);
+    signOut(access, { reason: `You were signed out. ${explain(error)}`, unsent }, async () => {
+      await Promise.all([uploads.stop(), pusher.turnOff()]);
+    });
   };
-  const report = (doing: string, error: unknown) => {
+  const report = (doing: string, error?: unknown) => {
     if (isRefused(error)) endIfRefused(error);
-    else if (!isAborted(error)) add(`${doing} ${explain(error)}`, true);
+    else if (!isAborted(error)) add(error === undefined ? doing : `${doing} ${explain(error)}`, true);
   };
   const events = new ChangeFeed();
-  const people = new KnownPeople(parley, me, events, endIfRefused);
+  const people = new KnownPeople(sync, me);
   const showMe = (me: Me) => {
     people.learn([me]);
     setMe(me);
@@ -163,41 +171,23 @@ function makeTools(
     idle: refreshMe,
     refused: endIfRefused,
   });
-  const outbox = new Outbox(parley, events, {
-    done: ({ attachments }) => attachments.length > 0 && refreshMe(),
-    refused: endIfRefused,
-    undeliverable: (message) =>
-      add(`Not sent, because you are no longer in the conversation: ${toContent(message)}`, true),
-  });
-  const conversations = new Conversations(parley, me.id, events, {
-    shown: (conversation) => people.learn([conversation.last_message?.sender]),
-    unreadChanged: refreshMe,
-    failed: endIfRefused,
-  });
   const groups = new Groups(parley, endIfRefused);
   const pusher = new Pusher(parley, me);
   const notifier = new Notifier(me.id, () => pusher.isOn);
-  const typists = new Typists(parley, me.id, conversations, people);
-  const shown = { conversations, groups, people, jumps: new Jumps(), notifier, pusher, typists };
-  const tools = { parley, events, uploads, outbox, drafts, ...shown, refreshMe, say, report, endIfRefused };
-  return { tools: { ...tools, signOut: () => leave() }, halt };
+  const typists = new Typists(parley, me.id, sync, people);
+  const shown = { groups, people, jumps: new Jumps(), notifier, pusher, typists };
+  const tools = { parley, sync, events, uploads, drafts, ...shown, refreshMe, say, report, endIfRefused };
+  return { tools: { ...tools, signOut: () => signOut(access, BY_USER, end) }, halt };
 }
 
 /** Describes the contents of a message. */
-function toContent({ text, files }: Outgoing): string {
-  return [...(text ? [`“${text}”`] : []), ...files.map(({ name }) => name)].join(", ");
+function toContent({ text, files }: SendOperation): string {
+  return [...(text ? [`“${text}”`] : []), ...files.map(({ filename }) => filename)].join(", ");
 }
 
-/** Returns the names of unsent files and messages, with their recipients. */
-function listUnsent(uploads: Uploads, outbox: Outbox, conversations: Conversations): string[] {
-  const messages = outbox.all.map((each) => {
-    const name = conversations.find(each.conversationId)?.name ?? "your notes";
-    return `${toContent(each)}, to ${name}`;
-  });
-  return [
-    ...uploads.unsent.map(({ file, conversationName }) => `${file.name}, to ${conversationName}`),
-    ...messages,
-  ];
+function toName(sync: Sync, { conversation_id }: SendOperation): string {
+  const { conversation } = sync.conversation(conversation_id).getSnapshot();
+  return conversation?.name ?? "your notes";
 }
 
 /** Returns a function that reloads the user soon, once for several calls. Ignores answers that arrive out of order. */
@@ -236,47 +226,37 @@ function refresher(
   };
 }
 
-/** Returns a function that shows whether the server is unreachable, and calls `back` when it answers again. */
-function noteAway(show: (isAway: boolean) => void, back: () => void): (isAway: boolean) => void {
-  let wasAway = false;
-  return (isAway) => {
-    show(isAway);
-    if (wasAway && !isAway) back();
-    wasAway = isAway;
-  };
-}
+/** Changes that may alter the number of unread conversations. */
+const UNREAD: ReadonlySet<Change["type"]> = new Set([
+  ...(["missed", "message.created", "message.deleted", "conversation.updated"] as const),
+  ...(["contact.created", "contact.deleted", "group.created", "group.deleted"] as const),
+]);
 
-/** Follows the events while the user is signed in. Stops events and uploads at the end. */
-function useLive(user: SignedInUser, tools: Tools, setAway: (isAway: boolean) => void) {
+/** Follows the changes while the user is signed in. Closes the copy and stops uploads at the end. */
+function useLive(user: SignedInUser, tools: Tools) {
   useLayoutEffect(() => {
-    // Such a token has nothing to follow.
-    if (isAdminAlone(user.me.scopes)) return;
-    const { events, uploads, outbox, conversations, groups, people, notifier, pusher, typists } = tools;
-    const { report, refreshMe } = tools;
-    const controller = new AbortController();
-    // During uploads, the last one reloads the used storage.
-    const forget = events.listen((change) => {
-      conversations.hear(change);
+    const { sync, events, uploads, groups, people, notifier, pusher, typists, report, refreshMe } = tools;
+    const isAlone = isAdminAlone(user.me.scopes);
+    // The last upload reloads the user.
+    const isOwnFile = (change: Change) =>
+      change.type === "message.created" && change.payload.sender?.id === user.me.id && uploads.running > 0;
+    const hear = (change: Change) => {
       groups.hear(change);
       people.hear(change);
       notifier.hear(change);
       typists.hear(change);
-      if (change.type === "contact.deleted" || change.type === "group.deleted")
-        outbox.leave(change.payload.conversation_id ?? "");
-      if (change.type === "user.updated" && change.payload.id === user.me.id) refreshMe();
       const { type } = change;
+      if (
+        (UNREAD.has(type) && !isOwnFile(change)) ||
+        (type === "user.updated" && change.payload.id === user.me.id)
+      )
+        refreshMe();
+      // During uploads, the last one reloads the used storage.
       const isStored = type === "attachment.created" || type === "attachment.deleted";
       if (isStored && uploads.running === 0) refreshMe();
-    });
-    groups.load();
-    people.load();
-    const counting = setInterval(() => document.hidden && refreshMe(), HIDDEN_MS);
+    };
+    if (!isAlone) groups.load();
     const retry = () => document.hidden || events.publish({ type: "retry" });
-    const watched = connect(user.access, watchedFetch(noteAway(setAway, retry)));
-    const isNotifying = () => notifier.isNeeded;
-    events.follow(watched, controller.signal, user.since, isNotifying).catch((error) => {
-      if (!controller.signal.aborted) report("Changes by others show only after a reload.", error);
-    });
     const attend = () => {
       if (document.hidden || !document.hasFocus()) return;
       notifier.clear();
@@ -285,26 +265,76 @@ function useLive(user: SignedInUser, tools: Tools, setAway: (isAway: boolean) =>
     const leave = ({ persisted }: PageTransitionEvent) => persisted || void uploads.stop();
     attend();
     pusher.renew().catch((error) => report("Notifications may not reach you while Parley is closed.", error));
-    addEventListener("focus", attend);
-    addEventListener("online", retry);
-    addEventListener("pagehide", leave);
-    document.addEventListener("visibilitychange", retry);
-    document.addEventListener("visibilitychange", attend);
+    const ends = [
+      events.listen(hear),
+      people.follow(),
+      sync.onEvent((event) => events.hear(event)),
+      sync.onMissed(() => events.publish({ type: "missed" })),
+      sync.onRefused((operation) => reportRefused(operation, tools)),
+      followConnection(tools, isAlone),
+      followOutbox(tools),
+      listenTo(window, { focus: attend, online: retry, pagehide: leave as (event: Event) => void }),
+      listenTo(document, { visibilitychange: () => void [retry(), attend()] }),
+    ];
     return () => {
-      removeEventListener("focus", attend);
-      removeEventListener("online", retry);
-      removeEventListener("pagehide", leave);
-      document.removeEventListener("visibilitychange", retry);
-      document.removeEventListener("visibilitychange", attend);
+      for (const end of ends) end();
       notifier.clear();
-      forget();
-      clearInterval(counting);
-      controller.abort();
       void uploads.stop();
-      outbox.stop();
+      void sync.close();
       typists.stop();
     };
-  }, [user, tools, setAway]);
+  }, [user, tools]);
+}
+
+/** Retries what failed once the server is back. Says why if it refuses the connection. */
+function followConnection({ sync, events, report }: Tools, isAlone: boolean): () => void {
+  const connection = sync.connection();
+  let before = connection.getSnapshot();
+  const check = () => {
+    const { state, reason } = connection.getSnapshot();
+    if (state === "live" && before.reason) events.publish({ type: "retry" });
+    if (state === "refused" && state !== before.state && !isAlone)
+      report("Changes by others show only after a reload.", toError(reason));
+    before = connection.getSnapshot();
+  };
+  return connection.subscribe(check);
+}
+
+/** Reports and discards what can no longer be sent. */
+function followOutbox({ sync, report, refreshMe }: Tools): () => void {
+  const outbox = sync.outbox();
+  const reported = new Set<string>();
+  let count = 0;
+  const check = () => {
+    const all = listUnsent(outbox.getSnapshot());
+    // The used storage changes with the files of a message.
+    if (all.length < count) refreshMe();
+    count = all.length;
+    for (const each of all) {
+      const { key, state, reason } = each;
+      if (state !== "failed" || reason?.code !== "conversation_not_found" || reported.has(key)) continue;
+      reported.add(key);
+      const what = `Not sent, because you are no longer in the conversation: ${toContent(each)}`;
+      report(what);
+      void sync.discard(key);
+    }
+  };
+  check();
+  return outbox.subscribe(check);
+}
+
+function reportRefused(operation: Operation, { report }: Tools): void {
+  const error = nameLimit(toError(operation.reason), "A message can have 20 different emoji.");
+  if (operation.kind === "react")
+    report(operation.is_there ? "Your reaction was not added." : "Your reaction was not removed.", error);
+  else if (operation.kind === "delete") report("The message was not deleted.", error);
+}
+
+function listenTo(target: EventTarget, listeners: Record<string, (event: Event) => void>): () => void {
+  for (const [type, listener] of Object.entries(listeners)) target.addEventListener(type, listener);
+  return () => {
+    for (const [type, listener] of Object.entries(listeners)) target.removeEventListener(type, listener);
+  };
 }
 
 applyTheme();

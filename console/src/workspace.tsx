@@ -17,6 +17,7 @@ import { type Open, useOpenContact } from "./people/use-open-contact.ts";
 import { isGroup, NOTES, openPlace, usePlace } from "./place.ts";
 import { QuickSwitcher } from "./search/switcher.tsx";
 import { Account } from "./session/account.tsx";
+import { listUnsent } from "./session/copy.ts";
 import { useSession } from "./session/session.ts";
 import { Mark } from "./session/sign-in.tsx";
 import { ShortcutList, useShortcuts } from "./shortcuts.tsx";
@@ -169,15 +170,16 @@ function OpenPlace(props: {
 
 /** Asks before the window closes if files or messages are unsent. A draft is kept. */
 function useLeaveGuard(): void {
-  const { uploads, outbox, drafts } = useSession();
+  const { uploads, sync, drafts } = useSession();
   useLayoutEffect(() => {
     const ask = (event: BeforeUnloadEvent) => {
-      const isAnyUnsent = uploads.unsent.length > 0 || outbox.all.length > 0 || drafts.hasFiles;
+      const messages = listUnsent(sync.outbox().getSnapshot());
+      const isAnyUnsent = uploads.unsent.length > 0 || messages.length > 0 || drafts.hasFiles;
       if (isAnyUnsent) event.preventDefault();
     };
     addEventListener("beforeunload", ask);
     return () => removeEventListener("beforeunload", ask);
-  }, [uploads, outbox, drafts]);
+  }, [uploads, sync, drafts]);
 }
 
 /** Moves the focus to the other side if its own side becomes hidden, as on a phone. */

@@ -43,8 +43,12 @@ export async function openPage(
     if (!asked.startsWith(`${url}/`) && !INSIDE.test(asked)) guard.complaints.push(`asked ${asked}`);
   });
   context.on("console", (message) => {
-    // The browser logs such a line for every status of 400 or more, including those that the page handles.
-    if (message.type() !== "error" || /^Failed to load resource/.test(message.text())) return;
+    // The browser logs such a line for every status of 400 or more and every lost connection, also if the page handles it.
+    if (
+      message.type() !== "error" ||
+      /^(?:Failed to load resource|WebSocket connection to)/.test(message.text())
+    )
+      return;
     guard.complaints.push(message.text());
   });
   page.on("pageerror", (error) => guard.complaints.push(String(error)));

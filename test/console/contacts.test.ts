@@ -99,7 +99,7 @@ test("contacts changed on another device update on the page", { skip: noChromium
   const server = await startApp(t);
   const user = await server.user();
   const { page, guard } = await openPage(await openBrowser(t), server.url);
-  const listening = page.waitForResponse((response) => response.url().endsWith("/v1/events"));
+  const listening = page.waitForEvent("websocket");
   await signIn(page, server.url, user.token);
   await listening;
   const { id } = await makeContact(server, user, "ada");

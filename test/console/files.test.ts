@@ -161,7 +161,7 @@ test("events that arrive before the first frame are not lost", { skip: noChromiu
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   const { ann, bob, id } = await openPair(page, server);
   await page.addInitScript(slowDown);
-  const stream = page.waitForResponse((each) => each.headers()["content-type"] === "text/event-stream");
+  const stream = page.waitForEvent("websocket");
   await signIn(page, server.url, ann.token);
   await stream;
   await upload(server.url, bob, new File(["early"], "early.txt"), { conversation_id: id });

@@ -129,62 +129,104 @@ testScenes("messages over a failing network", {
     assert.deepEqual(ann.guard.complaints, []);
   },
 
-  "messages unsent when the token ends become drafts at the next sign-in": async (world) => {
+  "messages that wait survive a reload with their files, and are sent once by whichever tab is there": async (
+    world,
+  ) => {
+    const { server, proxy } = world;
+    const { ann, bob, id } = await meet(world);
+    const { page } = ann;
+    proxy.fate = (line) => (isSend(line) ? "break" : "pass");
+    await dropFiles(page, [{ name: "kept.txt", type: "text/plain", base64: btoa("kept") }]);
+    await write(page, "one with a file");
+    await write(page, "two");
+    await page.getByText("Not sent yet, trying again").first().waitFor();
+    const wanted = ["one with a file", "two"];
+    // The page asks before it is left.
+    page.on("dialog", (dialog) => dialog.accept());
+    await page.reload();
+    await find(page, "two").and(page.locator(".outgoing")).waitFor();
+    await find(page, "one with a file").getByText("kept.txt").waitFor();
+    assert.deepEqual(await shownTexts(page), wanted);
+    // Another tab shows them too, and sends them when the first one is gone.
+    const tab = await page.context().newPage();
+    await tab.goto(page.url());
+    await find(tab, "two").and(tab.locator(".outgoing")).waitFor();
+    assert.deepEqual(await shownTexts(tab), wanted);
+    await page.close();
+    proxy.fate = () => "pass";
+    await find(bob.page, "two").waitFor();
+    await find(bob.page, "one with a file").getByRole("button", { name: "Open kept.txt" }).waitFor();
+    await tab.locator(".outgoing").first().waitFor({ state: "detached" });
+    for (const each of [tab, bob.page]) assert.deepEqual(await shownTexts(each), wanted);
+    assert.deepEqual(await listTexts(server, ann.user, id), wanted);
+    assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
+  },
+
+  "messages unsent when the token ends are sent after the next sign-in, and no other user finds them": async (
+    world,
+  ) => {
     const { server, proxy } = world;
     const { ann, id } = await meet(world);
     const { page } = ann;
     proxy.fate = (line) => (isSend(line) ? "break" : "pass");
-    await write(page, "one");
-    await write(page, "two");
+    await write(page, "wait 1");
+    await write(page, "wait 2");
     await page.getByText("Not sent yet").first().waitFor();
-    await page.getByRole("textbox", { name: "Message to Bob" }).fill("three");
+    await page.getByRole("textbox", { name: "Message to Bob" }).fill("draft 3");
     await revokeTokensOf(server.app.core, null, ann.user.id);
     await page.getByText("You were signed out.").waitFor();
+    const unsent = page.getByRole("list", { name: "Not sent" }).getByRole("listitem");
+    assert.deepEqual(await unsent.allTextContents(), ["“wait 1”, to Bob", "“wait 2”, to Bob"]);
     proxy.fate = () => "pass";
     const { token } = await createToken(server.app.core, null, ann.user.id, {});
     await signIn(page, proxy.url, token);
     await page.getByRole("option", { name: "Bob" }).click();
+    await find(page, "wait 2").and(page.locator(":not(.outgoing)")).waitFor();
+    assert.deepEqual(await shownTexts(page), ["wait 1", "wait 2"]);
     const field = page.getByRole("textbox", { name: "Message to Bob" });
-    await field.waitFor();
-    assert.equal(await field.inputValue(), "one\ntwo\nthree");
+    assert.equal(await field.inputValue(), "draft 3");
     const again = { ...ann.user, headers: { authorization: `Bearer ${token}` } };
-    assert.deepEqual(await listTexts(server, again, id), []);
-    // Another user of the tab finds no drafts.
+    assert.deepEqual(await listTexts(server, again, id), ["wait 1", "wait 2"]);
+    // Another user of the browser finds neither drafts nor messages.
+    proxy.fate = (line) => (isSend(line) ? "break" : "pass");
+    await write(page, "wait 4");
+    await page.getByText("Not sent yet").first().waitFor();
+    await field.fill("draft 3");
     await revokeTokensOf(server.app.core, null, ann.user.id);
     await page.getByText("You were signed out.").waitFor();
-    const kept = () => page.evaluate(() => Object.values(sessionStorage).join().includes("three"));
-    assert.equal(await kept(), true);
+    for (const text of ["wait 1", "wait 4", "draft 3"])
+      assert.ok((await page.evaluate(readKept)).includes(text), text);
     await signIn(page, proxy.url, (await server.user()).token);
-    assert.equal(await kept(), false);
+    for (const text of ["wait 1", "wait 4", "draft 3"])
+      assert.ok(!(await page.evaluate(readKept)).includes(text), text);
     assert.deepEqual(ann.guard.complaints, []);
   },
 
-  "unsent work is named when another tab signs out, and its messages are drafts after the next sign-in":
-    async ({ proxy, arrive }) => {
-      const { user, page, guard } = await arrive();
-      const tab = await page.context().newPage();
-      await tab.goto(page.url());
-      await tab.getByRole("link", { name: "Notes to self" }).click();
-      proxy.fate = (line) => (line.startsWith("POST /v1/") ? "break" : "pass");
-      await write(tab, "never sent");
-      await openFiles(tab);
-      await dropFiles(tab, [{ name: "kept.txt", type: "text/plain", base64: btoa("kept") }]);
-      await tab.locator(".tray").getByText("Waiting for the connection").first().waitFor();
-      await signOut(page);
-      await tab.getByRole("alert").getByText("You signed out in another tab.").waitFor();
-      const unsent = tab.getByRole("list", { name: "Not sent" }).getByRole("listitem");
-      assert.deepEqual(await unsent.allTextContents(), [
-        "kept.txt, to your notes",
-        "“never sent”, to your notes",
-      ]);
-      proxy.fate = () => "pass";
-      await signIn(tab, proxy.url, user.token);
-      await tab.getByRole("link", { name: "Notes to self" }).click();
-      const field = tab.getByRole("textbox", { name: "Message to your notes" });
-      await field.waitFor();
-      assert.equal(await field.inputValue(), "never sent");
-      assert.deepEqual(guard.complaints, []);
-    },
+  "a sign-out names what all tabs have not sent, and leaves nothing in the browser": async ({
+    proxy,
+    arrive,
+  }) => {
+    const { page, guard } = await arrive();
+    const tab = await page.context().newPage();
+    await tab.goto(page.url());
+    await tab.getByRole("link", { name: "Notes to self" }).click();
+    proxy.fate = (line) => (line.startsWith("POST /v1/") ? "break" : "pass");
+    await write(tab, "never sent");
+    await openFiles(tab);
+    await dropFiles(tab, [{ name: "kept.txt", type: "text/plain", base64: btoa("kept") }]);
+    await tab.locator(".tray").getByText("Waiting for the connection").first().waitFor();
+    await signOut(page);
+    await page.getByRole("dialog").getByText("1 message is not sent.").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
+    await tab.getByRole("alert").getByText("You signed out in another tab.").waitFor();
+    // The person has agreed to discard the message, but nobody asked about the upload of the other tab.
+    const unsent = tab.getByRole("list", { name: "Not sent" }).getByRole("listitem");
+    assert.deepEqual(await unsent.allTextContents(), ["kept.txt, to your notes"]);
+    await page.getByLabel("Access token").waitFor();
+    await page.waitForFunction(async () => (await indexedDB.databases()).length === 0);
+    for (const each of [page, tab]) assert.ok(!(await each.evaluate(readKept)).includes("never sent"));
+    assert.deepEqual(guard.complaints, []);
+  },
 
   "unsent messages of a conversation that is gone are reported": async (world) => {
     const { server, proxy } = world;
@@ -227,6 +269,23 @@ testScenes("messages over a failing network", {
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 });
+
+/** Runs in the page. Returns all that the browser keeps for it, as one text. */
+async function readKept(): Promise<string> {
+  const answer = <T>(request: IDBRequest<T>) =>
+    new Promise<T>((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
+    });
+  const kept: unknown[] = [{ ...sessionStorage }, { ...localStorage }];
+  for (const { name } of await indexedDB.databases()) {
+    const database = await answer(indexedDB.open(name!));
+    for (const store of database.objectStoreNames)
+      kept.push(await answer(database.transaction(store).objectStore(store).getAll()));
+    database.close();
+  }
+  return JSON.stringify(kept);
+}
 
 async function list(url: string, headers: Record<string, string>, id: string): Promise<{ id: string }[]> {
   const response = await fetch(`${url}/v1/messages?conversation_id=${id}`, { headers });

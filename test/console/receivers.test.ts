@@ -94,10 +94,11 @@ testScenes("receivers and unread marks", {
 
   "a contact who writes is active now, without a request for each message": async (world) => {
     const { server } = world;
-    const ann = await world.arrive();
     const bob = await server.user();
-    const id = await introduce(server, ann.user, bob);
-    const { page, guard } = ann;
+    let id = "";
+    const { page, guard } = await world.arrive(async (user) => {
+      id = await introduce(server, user, bob);
+    });
     const presence = page.locator(".presence");
     // The page asks twice when it opens the conversation. The years tell which answer it shows: an older answer must
     // not arrive after the messages.

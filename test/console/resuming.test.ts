@@ -14,6 +14,7 @@ import { dropFiles, openPage, signIn, signOut } from "./browser.ts";
 import { openEmptyNotes } from "./in-files.ts";
 import { gate, type ProxyServer, startProxy } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
+import { find, shownTexts, write } from "./talk.ts";
 
 const MIB = 1024 * 1024;
 const SIZE = 24 * MIB;
@@ -29,6 +30,12 @@ async function dropLarge(page: Page): Promise<string> {
   const begun = page.waitForResponse(
     (each) => each.request().method() === "POST" && each.url().includes("/v1/uploads"),
   );
+  await drop(page);
+  return ((await (await begun).json()) as { id: string }).id;
+}
+
+/** Drops the file on the open conversation. */
+async function drop(page: Page): Promise<void> {
   const data = await page.evaluateHandle((size) => {
     const numbers = Uint32Array.from({ length: size / 4 }, (_, at) => at);
     const transfer = new DataTransfer();
@@ -37,7 +44,6 @@ async function dropLarge(page: Page): Promise<string> {
   }, SIZE);
   await page.locator(".conversation").dispatchEvent("drop", { dataTransfer: data });
   await data.dispose();
-  return ((await (await begun).json()) as { id: string }).id;
 }
 
 /** Throttles the page's uploads, so that there is time to inspect or abort them. */
@@ -121,6 +127,30 @@ async function assertStored({ url }: TestApp, { headers }: TestUser): Promise<vo
 }
 
 testScenes("uploads of large files", {
+  "a large file of a message continues from the server's offset after a reload": async (world) => {
+    const { server, proxy, arrive } = world;
+    const { user, page, guard } = await arrive();
+    await page.getByRole("link", { name: "Notes to self" }).click();
+    await page.getByRole("heading", { name: "No messages yet" }).waitFor();
+    await slowDown(page);
+    const { sent } = afterBytes(proxy, SIZE, () => {});
+    await drop(page);
+    await write(page, "with a large file");
+    await page.getByRole("progressbar", { name: "Files sent" }).waitFor();
+    assert.ok(await eventually(() => hasStored(server, user)));
+    // The page asks before it is left.
+    page.on("dialog", (dialog) => dialog.accept());
+    await page.reload();
+    await find(page, "with a large file").getByText("large.bin").waitFor();
+    await page.getByRole("progressbar", { name: "Files sent" }).waitFor();
+    await find(page, "with a large file").getByRole("button", { name: "Open large.bin" }).waitFor();
+    await page.getByRole("button", { name: "Cancel" }).waitFor({ state: "detached" });
+    assert.deepEqual(await shownTexts(page), ["with a large file"]);
+    await assertStored(server, user);
+    assert.ok(sent() < 2 * SIZE - PART / 2, `${sent()} bytes were sent`);
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "continue from the server's offset after a network failure": async ({ server, proxy, arrive }) => {
     const { user, page, guard } = await arrive();
     await slowDown(page);

@@ -43,7 +43,7 @@ const MAY_IMPORT: Record<string, string> = {
   "packages/parley-client": "",
   "packages/parley-sync": "",
   "packages/parley-react": "",
-  console: "packages/parley-client",
+  console: "packages/parley-client packages/parley-sync",
 };
 const PACKAGE_ROOMS: [RegExp, string][] = [
   [/^node:sqlite$/, "db/engines/sqlite"],

@@ -6,7 +6,7 @@ import {
   randomKey,
 } from "../../../packages/parley-client/src/index.ts";
 import { explain, explainSize, isCode, isGone, isPassing, isRefused } from "../failures.ts";
-import type { ChangeFeed } from "../session/live.ts";
+import type { ChangeFeed } from "../session/changes.ts";
 import { counted } from "../ui/format.ts";
 import { oncePerFrame } from "../ui/frames.ts";
 import { Watched } from "../ui/watched.ts";

@@ -3,7 +3,7 @@
 import { type Group, type Parley, ParleyApiError } from "../../../packages/parley-client/src/index.ts";
 import { explain, isGone, isPassing } from "../failures.ts";
 import { plain } from "../people/known-people.ts";
-import type { Change } from "../session/live.ts";
+import type { Change } from "../session/changes.ts";
 import { Watched } from "../ui/watched.ts";
 
 /** Changes within this time share one request. */

@@ -83,10 +83,10 @@ export function sortMembers(members: readonly Member[], people: KnownPeople): re
 /** Says who a member is, and how far they have read. */
 export function MemberDialog(props: { group: Group; member: Member; onClose: () => void }) {
   const { group, member, onClose } = props;
-  const { conversations, jumps, me } = useSession();
+  const { sync, jumps, me } = useSession();
   const { conversation_id } = group;
   const read = member.user_id === me.id ? undefined : member.read_message_id;
-  const last = conversations.find(conversation_id ?? "")?.last_message?.id;
+  const last = sync.conversation(conversation_id ?? "").getSnapshot().conversation?.last_message?.id;
   const isAll = last !== undefined && read != null && read >= last;
   const jump = (id: string) => {
     onClose();

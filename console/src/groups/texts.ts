@@ -8,8 +8,8 @@ export function toGroupFace({ id, name }: Group): Face {
 
 /** Returns who wrote a message, as a prefix; empty if the name of the conversation says it. */
 export function toSpeaker(
-  { kind }: Conversation,
-  { sender }: Message,
+  { kind }: Pick<Conversation, "kind">,
+  { sender }: Pick<Message, "sender">,
   meId: string,
   people: KnownPeople,
 ): string {

@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import type { Group, Member } from "../../../packages/parley-client/src/index.ts";
 import { toUser } from "../people/known-people.ts";
-import type { Change } from "../session/live.ts";
+import type { Change } from "../session/changes.ts";
 import { useChanges, useSession } from "../session/session.ts";
 import { type Pages, usePages } from "../ui/use-pages.ts";
 import { useWatched } from "../ui/use-redraw.ts";

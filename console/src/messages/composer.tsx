@@ -47,7 +47,7 @@ export function Composer(props: Composing) {
     if (!isReady) return;
     // Keep the indentation of the first line, for example of code.
     const written = text.replace(/^\s*\n/, "").trimEnd();
-    if (editing) return void save(editing, written);
+    if (editing) return save(editing, written);
     change({ text: written });
     props.onSend();
   };
@@ -153,23 +153,12 @@ function useDraft(conversationId: string): Draft {
   return drafts.get(conversationId);
 }
 
-/** Returns a function that saves an edited text. Keeps the field open if that fails. */
-function useSave({ onEditEnd, onRemove }: Composing): (message: Message, text: string) => Promise<void> {
-  const { parley, events, report } = useSession();
-  const isBusy = useRef(false);
-  return async (message, text) => {
-    if (isBusy.current) return;
+/** Returns a function that saves an edited text. */
+function useSave({ onEditEnd, onRemove }: Composing): (message: Message, text: string) => void {
+  const { sync } = useSession();
+  return (message, text) => {
     if (text === "" && message.attachments.length === 0 && message.data === null) return onRemove(message);
-    isBusy.current = true;
-    try {
-      await events.publishResult(
-        () => parley.messages.update(message.id, { text: text || null }),
-        (payload) => ({ type: "message.updated", payload }),
-      );
-      onEditEnd();
-    } catch (error) {
-      report("The message was not edited.", error);
-    }
-    isBusy.current = false;
+    sync.edit(message.conversation_id, message.id, text || null);
+    onEditEnd();
   };
 }

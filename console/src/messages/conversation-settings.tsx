@@ -9,7 +9,7 @@ import { useSession } from "../session/session.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { formatFullTime } from "../ui/format.ts";
 import { PageFailure, Reading, toNotAllowed } from "../ui/page-notes.tsx";
-import { isMuted } from "./conversations.ts";
+import { isMuted } from "./muted.ts";
 import { useConversation } from "./use-conversation.ts";
 
 const HOUR = 3600;
@@ -42,7 +42,7 @@ function Loaded({ id }: { id: string }) {
 }
 
 function SettingFields({ conversation }: { conversation: Conversation }) {
-  const { conversations, endIfRefused, can } = useSession();
+  const { parley, endIfRefused, can } = useSession();
   const [failure, setFailure] = useState("");
   /** Settings being changed: shown at once, and not undone by other changes of the conversation meanwhile. */
   const [wanted, setWanted] = useState<Settings>({});
@@ -50,7 +50,7 @@ function SettingFields({ conversation }: { conversation: Conversation }) {
   const change = async (settings: Settings) => {
     setWanted((before) => ({ ...before, ...settings }));
     try {
-      await conversations.change(conversation.id, settings);
+      await parley.conversations.update(conversation.id, settings);
       setFailure("");
     } catch (error) {
       setFailure(`The setting was not changed. ${explain(error)}`);

@@ -46,10 +46,10 @@ export class Drafts extends Watched {
   }
 
   /** Restores unsent texts, before text written since. */
-  takeBack(unsent: readonly { conversationId: string; text: string }[]): void {
-    for (const { conversationId, text } of unsent.toReversed()) {
-      const draft = this.get(conversationId);
-      this.change(conversationId, { text: [text, draft.text].filter(Boolean).join("\n") });
+  takeBack(unsent: readonly { conversation_id: string; text: string | null }[]): void {
+    for (const { conversation_id, text } of unsent.toReversed()) {
+      const draft = this.get(conversation_id);
+      this.change(conversation_id, { text: [text, draft.text].filter(Boolean).join("\n") });
     }
   }
 

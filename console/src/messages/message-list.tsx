@@ -3,6 +3,7 @@
 import { Fragment } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../../../packages/parley-client/src/index.ts";
+import type { EditOperation } from "../../../packages/parley-sync/src/index.ts";
 import { useSession } from "../session/session.ts";
 import { formatDay, isSameDay } from "../ui/format.ts";
 import { oncePerFrame } from "../ui/frames.ts";
@@ -11,9 +12,8 @@ import { hasModifier } from "../ui/keys.ts";
 import { PageFailure, Reading } from "../ui/page-notes.tsx";
 import { MessageRow, OutgoingRow } from "./message-row.tsx";
 import type { MessageActions } from "./message-tools.tsx";
-import type { Outgoing } from "./outbox.ts";
 import type { Progress } from "./tick.tsx";
-import { type Messages, useQuoted } from "./use-messages.ts";
+import type { Messages, useQuoted } from "./use-messages.ts";
 import { isNews } from "./use-reading.ts";
 
 /** How far from an end to load the next page, in pixels. */
@@ -32,7 +32,9 @@ export type Target =
 export function MessageList(props: {
   name: string;
   pages: Messages;
-  outgoing: readonly Outgoing[];
+  /** Refused edits, by message. */
+  refusedEdits: ReadonlyMap<string, EditOperation>;
+  toQuoted: ReturnType<typeof useQuoted>;
   actions: MessageActions;
   /** The message above the line "New"; undefined for no line. */
   newAfter: string | undefined;
@@ -49,10 +51,10 @@ export function MessageList(props: {
   /** Called if the target message no longer exists. */
   onGone: () => void;
 }) {
-  const { pages, outgoing, actions, newAfter } = props;
+  const { pages, actions, newAfter, toQuoted } = props;
+  const isHeldUp = pages.outgoing.find(({ state }) => state !== "failed")?.reason != null;
   const { me } = useSession();
   const box = useRef<HTMLDivElement>(null);
-  const toQuoted = useQuoted(pages.items);
   const [isAtEnd, setAtEnd] = useState(true);
   useScroll(box, props, setAtEnd);
   const first = findFirstNew(pages, newAfter, me.id);
@@ -88,12 +90,21 @@ export function MessageList(props: {
                 follows={!isNewDay && message.id !== first && isRun(before!, message)}
                 quoted={message.reply_to_id === null ? undefined : toQuoted(message.reply_to_id)}
                 progress={toProgress(message)}
+                refusedEdit={props.refusedEdits.get(message.id)}
               />
             </Fragment>
           );
         })}
         {!pages.hasNewer &&
-          outgoing.map((each) => <OutgoingRow key={each.id} outgoing={each} actions={actions} />)}
+          pages.outgoing.map((each) => (
+            <OutgoingRow
+              key={each.key}
+              message={each}
+              actions={actions}
+              isHeldUp={isHeldUp}
+              quoted={each.reply_to_id === null ? undefined : toQuoted(each.reply_to_id)}
+            />
+          ))}
       </ol>
       {pages.hasNewer && <PageFailure pages={pages} />}
       {!isAtEnd && (
@@ -238,6 +249,8 @@ function useScroll(
     // A target that is missing when everything is loaded no longer exists.
     const isGone = !isShown && !pages.loading && !pages.failure;
     if (isGone && target.current?.how === "marked") latest.current.onGone();
+    // A list that has just appeared is measured before the next frame, and must not scroll to its end.
+    if (isShown && target.current!.how !== "end") held.current = target.current!.id;
     if (isShown || isGone) target.current = undefined;
     check.current();
   });

@@ -2,21 +2,28 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Attachment, Message } from "../../../packages/parley-client/src/index.ts";
+import type {
+  EditOperation,
+  PendingFile,
+  Reason,
+  SyncMessage,
+} from "../../../packages/parley-sync/src/index.ts";
+import { explain } from "../failures.ts";
 import { Thumbnail } from "../files/file-card.tsx";
 import { toKind } from "../files/media.ts";
 import { focusContent } from "../files/open-file.tsx";
 import { SystemRow } from "../groups/system-row.tsx";
 import { Avatar, toHueStyle, toOneLine } from "../people/people.tsx";
+import { toError } from "../session/copy.ts";
 import { useSession } from "../session/session.ts";
 import { formatClock, formatFullTime, formatSize } from "../ui/format.ts";
 import { Icon } from "../ui/icons.tsx";
 import { type MessageActions, MessageTools, useAttention } from "./message-tools.tsx";
-import type { Outgoing } from "./outbox.ts";
 import { Reactions } from "./reactions.tsx";
 import { type Progress, Tick } from "./tick.tsx";
 
 interface Row {
-  message: Message;
+  message: SyncMessage;
   actions: MessageActions;
   /** Whether the user sent it. */
   own: boolean;
@@ -26,17 +33,18 @@ interface Row {
   quoted: Message | null | undefined;
   /** Undefined for messages of others and for notes to self. */
   progress: Progress | undefined;
+  refusedEdit: EditOperation | undefined;
 }
 
 /** Renders only when it changes, because there are hundreds. */
 export function MessageRow(props: Row) {
-  const { message, actions, own, follows, quoted, progress } = props;
+  const { message, actions, own, follows, quoted, progress, refusedEdit } = props;
   const toRow = () =>
     message.type === "text" ? <MessageView {...props} /> : <SystemRow message={message} actions={actions} />;
-  return useMemo(toRow, [message, actions, own, follows, quoted, progress]);
+  return useMemo(toRow, [message, actions, own, follows, quoted, progress, refusedEdit]);
 }
 
-function MessageView({ message, actions, own, follows, quoted, progress }: Row) {
+function MessageView({ message, actions, own, follows, quoted, progress, refusedEdit }: Row) {
   const { me } = useSession();
   const { listeners, ...attention } = useAttention();
   const isMentioned = !own && message.mentions.includes(me.id);
@@ -75,9 +83,20 @@ function MessageView({ message, actions, own, follows, quoted, progress }: Row) 
           ))}
         </ul>
       )}
+      {message.files.length > 0 && <PendingFiles message={message} />}
       <div class="message-end">
         {text !== null && <p class="message-text">{text}</p>}
-        {text === null && attachments.length === 0 && <p class="message-text muted">{toOneLine(message)}</p>}
+        {message.files.length > 0 && <Sending message={message} isHeldUp={message.reason !== null} />}
+        {refusedEdit && (
+          <Refused
+            doing={`“${refusedEdit.text}” did not replace it.`}
+            name={refusedEdit.key}
+            reason={refusedEdit.reason}
+          />
+        )}
+        {text === null && attachments.length === 0 && message.files.length === 0 && (
+          <p class="message-text muted">{toOneLine(message)}</p>
+        )}
         <p class="message-foot muted">
           {isMentioned && <strong>Mentions you</strong>}
           {edited_at !== null && <span title={formatFullTime(edited_at)}>Edited</span>}
@@ -221,76 +240,111 @@ function FileText({ name, note }: { name: string; note: ComponentChildren }) {
   );
 }
 
-export function OutgoingRow({ outgoing, actions }: { outgoing: Outgoing; actions: MessageActions }) {
-  const { outbox, me } = useSession();
-  const { id, text, files, replyTo, state, isHeldUp, error, isHopeless } = outgoing;
-  /** Each action removes its own button. */
-  const leave = (act: () => void) => {
-    act();
-    focusContent();
-  };
+/** A message that the server does not have yet. */
+export function OutgoingRow(props: {
+  message: SyncMessage;
+  actions: MessageActions;
+  isHeldUp: boolean;
+  quoted: Message | null | undefined;
+}) {
+  const { message, actions, quoted } = props;
+  const { me } = useSession();
   return (
     <MessageLine
-      id={id}
-      class={` outgoing ${state}`}
+      id={message.id}
+      class={` outgoing ${message.state}`}
       own
       sender={me}
       actions={actions}
       isNamed
       isReachable={false}
     >
-      {replyTo && (
+      {quoted && (
         <p class="quote small">
-          <strong>{actions.toName(replyTo.sender)}</strong> <span class="muted">{toOneLine(replyTo)}</span>
+          <strong>{actions.toName(quoted.sender)}</strong> <span class="muted">{toOneLine(quoted)}</span>
         </p>
       )}
-      {files.length > 0 && <OutgoingFiles {...outgoing} />}
+      {message.files.length > 0 && <PendingFiles message={message} />}
       <div class="message-end">
-        {text && <p class="message-text">{text}</p>}
-        {state === "failed" ? (
-          <p class="message-foot failure" role="alert">
-            Not sent. {error}
-            {!isHopeless && (
-              <button type="button" class="button" onClick={() => leave(() => outbox.retry(id))}>
-                Try again
-              </button>
-            )}
-            <button type="button" class="button" onClick={() => leave(() => outbox.discard(id))}>
-              Discard
-            </button>
-          </p>
-        ) : (
-          <div class="message-wait">
-            <p class={isHeldUp ? "message-foot muted" : "message-foot muted reading"}>
-              {isHeldUp ? "Not sent yet, trying again" : "Sending…"}
-              <button type="button" class="button" onClick={() => leave(() => outbox.discard(id))}>
-                Cancel
-              </button>
-            </p>
-            <Tick progress="waiting" />
-          </div>
-        )}
+        {message.text && <p class="message-text">{message.text}</p>}
+        <Sending message={message} isHeldUp={props.isHeldUp} />
       </div>
     </MessageLine>
   );
 }
 
-function OutgoingFiles({ files, sent, state }: Outgoing) {
-  const total = files.reduce((sum, { size }) => sum + size, 0);
+/** How far a message has come that is not sent as a whole. */
+function Sending({ message, isHeldUp }: { message: SyncMessage; isHeldUp: boolean }) {
+  const { sync } = useSession();
+  const { key, state, reason } = message;
+  if (state === "failed") return <Refused doing="Not sent." name={key} reason={reason} />;
+  return (
+    <div class="message-wait">
+      <p class={isHeldUp ? "message-foot muted" : "message-foot muted reading"}>
+        {isHeldUp ? "Not sent yet, trying again" : "Sending…"}
+        <button type="button" class="button" onClick={() => leave(sync.discard(key))}>
+          Cancel
+        </button>
+      </p>
+      <Tick progress="waiting" />
+    </div>
+  );
+}
+
+/** After these errors another attempt would also be refused. */
+const HOPELESS = ["source_changed", "file_too_large", "unexpected"];
+
+/** `name`: of the operation. */
+function Refused(props: { doing: string; name: string; reason: Reason | null }) {
+  const { doing, name, reason } = props;
+  const { sync } = useSession();
+  const isReply = reason?.param === "reply_to_id";
+  return (
+    <p class="message-foot failure" role="alert">
+      {doing} {isReply ? "The message that it replies to was deleted." : explain(toError(reason))}
+      {!HOPELESS.includes(reason?.code ?? "") && (
+        <button type="button" class="button" onClick={() => leave(sync.retry(name))}>
+          Try again
+        </button>
+      )}
+      <button type="button" class="button" onClick={() => leave(sync.discard(name))}>
+        Discard
+      </button>
+    </p>
+  );
+}
+
+/** Each action removes its own button. */
+async function leave(done: Promise<void>): Promise<void> {
+  await done.catch(() => {});
+  focusContent();
+}
+
+function PendingFiles({ message: { files, attachments, sent_bytes, state } }: { message: SyncMessage }) {
+  const isThere = ({ filename, file_size }: PendingFile) =>
+    attachments.some((file) => file.filename === filename && file.file_size === file_size);
+  const total = files.reduce((sum, { file_size }) => sum + file_size, 0);
   return (
     <>
       <ul class="message-files">
-        {files.map((file, at) => (
-          <li key={at} class="message-file">
-            <span class="message-thumb">
-              <Icon name="file" />
-            </span>
-            <FileText name={file.name} note={formatSize(file.size)} />
-          </li>
-        ))}
+        {files
+          .filter((file) => !isThere(file))
+          .map(({ filename, file_size }, at) => (
+            <li key={at} class="message-file">
+              <span class="message-thumb">
+                <Icon name="file" />
+              </span>
+              <FileText name={filename} note={formatSize(file_size)} />
+            </li>
+          ))}
       </ul>
       {state === "sending" && (
-        <progress max={Math.max(total, 1)} value={sent} aria-label="Files sent" class="message-progress" />
+        <progress
+          max={Math.max(total, 1)}
+          value={sent_bytes}
+          aria-label="Files sent"
+          class="message-progress"
+        />
       )}
     </>
   );

@@ -1,6 +1,12 @@
 // The Messages tab: the messages and the composer.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Conversation, Message } from "../../../packages/parley-client/src/index.ts";
+import type { Message } from "../../../packages/parley-client/src/index.ts";
+import type {
+  ConversationState,
+  EditOperation,
+  InboxEntry,
+  Sync,
+} from "../../../packages/parley-sync/src/index.ts";
 import { focusContent, OpenMessageFile } from "../files/open-file.tsx";
 import type { User } from "../people/known-people.ts";
 import { usePeople } from "../people/people.tsx";
@@ -8,19 +14,20 @@ import { PersonDialog } from "../people/person-dialog.tsx";
 import { useReceivers } from "../people/receivers.ts";
 import { useOpenFile } from "../place.ts";
 import { MessageSearch } from "../search/message-search.tsx";
+import { useView } from "../session/copy.ts";
 import { useChanges, useSession } from "../session/session.ts";
 import { Icon } from "../ui/icons.tsx";
 import { NotAllowed, PageFailure, Reading, toNotAllowed } from "../ui/page-notes.tsx";
-import { useRedraw, useWatched } from "../ui/use-redraw.ts";
+import { useRedraw } from "../ui/use-redraw.ts";
 import { Composer } from "./composer.tsx";
+import type { Draft } from "./drafts.ts";
 import { MessageList, type Target } from "./message-list.tsx";
 import type { MessageActions } from "./message-tools.tsx";
-import type { Outgoing } from "./outbox.ts";
 import { ReactionPicker, useToggleReaction } from "./reactions.tsx";
 import { Readers } from "./readers.tsx";
 import { RemoveMessage } from "./remove-message.tsx";
 import { useConversation } from "./use-conversation.ts";
-import { type Messages, useMessages } from "./use-messages.ts";
+import { type Messages, useMessages, useQuoted } from "./use-messages.ts";
 import { isNews, useMarkRead, useNewLine, useNews } from "./use-reading.ts";
 import { useTyping } from "./use-typing.ts";
 
@@ -28,6 +35,8 @@ import { useTyping } from "./use-typing.ts";
 const MAX_ON_PAGE = 45;
 /** An id before all others, for a conversation never read. */
 const BEFORE_ALL = "msg_00000000000000000000000000";
+/** The maximum number of files in one message. */
+const MAX_FILES = 10;
 
 /** A message, and the dialog about it. */
 interface Question {
@@ -52,22 +61,24 @@ export function MessagesPane(props: Pane) {
 }
 
 function Loaded(props: Pane) {
-  const { conversation, failure, retry } = useConversation(props.id);
-  if (conversation) return <OpenMessages {...props} conversation={conversation} />;
+  const { state, conversation, failure, retry } = useConversation(props.id);
+  if (conversation && state.isLoaded)
+    return <OpenMessages {...props} conversation={conversation} state={state} />;
   return <div class="messages">{failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />}</div>;
 }
 
-function OpenMessages(props: Pane & { conversation: Conversation }) {
-  const { id, name, kind, isBlocked, onPick, conversation } = props;
-  const { me, drafts, outbox, jumps, say } = useSession();
+function OpenMessages(props: Pane & { conversation: InboxEntry; state: ConversationState }) {
+  const { id, name, kind, isBlocked, onPick, conversation, state } = props;
+  const { me, drafts, sync, jumps, say } = useSession();
   const held = useRef<string | undefined>(undefined);
   const [wanted] = useState(() => jumps.take(id));
   const [unread] = useState(() =>
     conversation.unread_count > MAX_ON_PAGE ? (conversation.last_read_id ?? BEFORE_ALL) : undefined,
   );
-  const pages = useMessages(id, wanted ?? unread, held);
+  const pages = useMessages(id, state, wanted ?? unread);
   const newLine = useNewLine(conversation);
-  const outgoing = useOutgoing(id, pages.items);
+  const refusedEdits = useRefusedEdits();
+  const toQuoted = useQuoted(pages.items, state.messages);
   const target = useTarget(pages, newLine.after, wanted);
   useLayoutEffect(() => jumps.watch(() => jumps.isFor(id) && target.show(jumps.take(id)!)), [jumps, target]);
   const [opened, lookAt] = useOpenFile();
@@ -79,15 +90,13 @@ function OpenMessages(props: Pane & { conversation: Conversation }) {
   const news = useNews(id, name, actions.toName);
   const markRead = useMarkRead(conversation, pages.items);
   const send = () => {
-    // The page may be at older messages, and the conversation may be outdated, so take the later id.
-    const ids = [pages.items.at(-1)?.id ?? "", conversation.last_message?.id ?? ""];
-    outbox.add(id, drafts.get(id), ids.sort()[1]!);
+    sendDraft(sync, id, drafts.get(id));
     drafts.clear(id);
     newLine.clear();
     target.toEnd();
   };
   const receivers = useReceivers({ kind, conversation, items: pages.items, name, isBlocked });
-  const isEmpty = pages.items.length === 0 && outgoing.length === 0;
+  const isEmpty = pages.items.length === 0 && pages.outgoing.length === 0;
   return (
     <>
       <div class="visually-hidden" role="status">
@@ -106,7 +115,8 @@ function OpenMessages(props: Pane & { conversation: Conversation }) {
         <MessageList
           name={name}
           pages={pages}
-          outgoing={outgoing}
+          toQuoted={toQuoted}
+          refusedEdits={refusedEdits}
           actions={actions}
           newAfter={newLine.after}
           contactReadId={conversation.contact_read_id}
@@ -214,23 +224,21 @@ function focusField(): void {
   document.querySelector<HTMLElement>(".composer textarea")?.focus();
 }
 
-/** Returns the unsent messages that are not on the page yet: the event of a message may arrive before the answer. */
-function useOutgoing(id: string, items: readonly Message[]): readonly Outgoing[] {
-  const { outbox, me } = useSession();
-  useWatched(outbox);
-  const all = outbox.all.filter((each) => each.conversationId === id);
-  // Messages are sent one after the other, so only the first can have arrived.
-  const first = all.find(({ state }) => state !== "failed");
-  const isArrived = items.some(
-    (item) =>
-      first &&
-      item.id > first.after &&
-      item.sender?.id === me.id &&
-      (item.text ?? "") === first.text &&
-      item.attachments.length === first.files.length,
-  );
-  const missing = all.filter((each) => each !== first || !isArrived);
-  return missing.map((each) => ({ ...each, isHeldUp: first?.isHeldUp ?? false }));
+/** Splits a draft with more files than a message may have. */
+function sendDraft(sync: Sync, id: string, { text, files, replyTo }: Draft): void {
+  sync.send(id, { text, files: files.slice(0, MAX_FILES), replyTo: replyTo?.id });
+  for (let at = MAX_FILES; at < files.length; at += MAX_FILES)
+    sync.send(id, { files: files.slice(at, at + MAX_FILES) });
+}
+
+/** Returns the edits that the server has refused, by message. */
+function useRefusedEdits(): ReadonlyMap<string, EditOperation> {
+  const { sync } = useSession();
+  const operations = useView(sync.outbox());
+  return useMemo(() => {
+    const refused = operations.filter((each) => each.kind === "edit" && each.state === "failed");
+    return new Map(refused.map((each) => [each.message_id!, each as EditOperation]));
+  }, [operations]);
 }
 
 /**

@@ -1,7 +1,6 @@
 // The reactions to a message, and the dialog to choose one, which says who has reacted.
 import { useCallback, useEffect } from "preact/hooks";
 import type { Message } from "../../../packages/parley-client/src/index.ts";
-import { nameLimit } from "../failures.ts";
 import { focusContent } from "../files/open-file.tsx";
 import { type Face, toUser } from "../people/known-people.ts";
 import { Avatar, usePeople } from "../people/people.tsx";
@@ -97,9 +96,9 @@ const SOMEBODY: Face = { name: "Somebody", seed: undefined, picture: undefined }
 
 /** The people who have reacted. Reads the members of a group unless all of them are known. */
 function Reacted({ message: { conversation_id, reactions } }: { message: Message }) {
-  const { conversations, parley } = useSession();
+  const { sync, parley } = useSession();
   const people = usePeople();
-  const conversation = conversations.find(conversation_id);
+  const { conversation } = sync.conversation(conversation_id).getSnapshot();
   const groupId = conversation?.group_id;
   const isKnown = reactions.every(({ user_ids }) => user_ids.every((id) => people.findUser(id)));
   useEffect(() => {
@@ -139,25 +138,13 @@ function hasReacted({ reactions }: Message, emoji: string, userId: string): bool
 
 /** Returns a function that adds or removes the user's reaction. */
 export function useToggleReaction(): MessageActions["toggle"] {
-  const { parley, me, events, report } = useSession();
+  const { sync, me } = useSession();
   return useCallback(
-    async (message, emoji) => {
-      const { id, conversation_id } = message;
-      const isThere = hasReacted(message, emoji, me.id);
-      try {
-        const payload = { message_id: id, conversation_id, emoji, user_id: me.id };
-        await events.publishResult(
-          () =>
-            isThere ? parley.messages.removeReaction(id, emoji) : parley.messages.addReaction(id, emoji),
-          () => ({ type: isThere ? "reaction.deleted" : "reaction.created", payload }),
-        );
-      } catch (error) {
-        const doing = isThere ? "Your reaction was not removed." : "Your reaction was not added.";
-        report(doing, nameLimit(error, "A message can have 20 different emoji."));
-      }
+    (message, emoji) => {
+      sync.react(message.conversation_id, message.id, emoji, !hasReacted(message, emoji, me.id));
       // Removing the last reaction with an emoji removes its button.
-      focusContent(id);
+      focusContent(message.id);
     },
-    [parley, me.id, events, report],
+    [sync, me.id],
   );
 }

@@ -9,16 +9,10 @@ export function RemoveMessage(props: {
   onClose: () => void;
 }) {
   const { message, kind, onClose } = props;
-  const { parley, events, me, say, report, refreshMe } = useSession();
-  const remove = async (isForMe: boolean) => {
-    try {
-      await parley.messages.delete(message.id, isForMe ? { for: "me" } : {});
-      events.publish({ type: "message.deleted", payload: message });
-      say(isForMe ? "The message was deleted for you." : "The message was deleted.");
-      if (message.attachments.length > 0) refreshMe();
-    } catch (error) {
-      report("The message was not deleted.", error);
-    }
+  const { sync, me, say } = useSession();
+  const remove = async (forMe: boolean) => {
+    sync.delete(message.conversation_id, message.id, { forMe });
+    say(forMe ? "The message was deleted for you." : "The message was deleted.");
   };
   const forMe = { action: "Delete for me", onConfirm: () => remove(true) };
   const shared = { title: "Delete this message?", onClose };

@@ -1,9 +1,9 @@
 // Shows who is typing, and announces that the user is.
-import type { Parley, TypingEvent } from "../../../packages/parley-client/src/index.ts";
+import type { Conversation, Parley, TypingEvent } from "../../../packages/parley-client/src/index.ts";
+import type { Sync } from "../../../packages/parley-sync/src/index.ts";
 import { type KnownPeople, toUser } from "../people/known-people.ts";
-import type { Change } from "../session/live.ts";
+import type { Change } from "../session/changes.ts";
 import { Watched } from "../ui/watched.ts";
-import type { Conversations } from "./conversations.ts";
 
 /** Counted from receipt: `expires_at` is by the server's clock, which may differ. */
 const SHOWN_MS = 6000;
@@ -17,7 +17,7 @@ type Timer = ReturnType<typeof setTimeout>;
 export class Typists extends Watched {
   #parley: Parley;
   #meId: string;
-  #conversations: Conversations;
+  #sync: Sync;
   /** By conversation and user. */
   #typing = new Map<string, Map<string, Timer>>();
   #people: KnownPeople;
@@ -28,11 +28,11 @@ export class Typists extends Watched {
   /** When the last message arrived, by conversation and sender. */
   #spoken = new Map<string, number>();
 
-  constructor(parley: Parley, meId: string, conversations: Conversations, people: KnownPeople) {
+  constructor(parley: Parley, meId: string, sync: Sync, people: KnownPeople) {
     super();
     this.#parley = parley;
     this.#meId = meId;
-    this.#conversations = conversations;
+    this.#sync = sync;
     this.#people = people;
   }
 
@@ -40,7 +40,7 @@ export class Typists extends Watched {
   announce(conversationId: string): void {
     const now = performance.now();
     const last = this.#announced.get(conversationId);
-    const isOwn = this.#conversations.find(conversationId)?.kind === "self";
+    const isOwn = this.#find(conversationId)?.kind === "self";
     if (isOwn || (last !== undefined && now - last < PAUSE_MS)) return;
     this.#announced.set(conversationId, now);
     this.#parley.conversations.typing(conversationId).catch(() => {});
@@ -59,7 +59,7 @@ export class Typists extends Watched {
   /** Describes who is typing in a conversation; empty if nobody is. `name`: the contact's. */
   toText(conversationId: string, name: string): string {
     const users = [...(this.#typing.get(conversationId)?.keys() ?? [])];
-    const isGroup = this.#conversations.find(conversationId)?.kind === "group";
+    const isGroup = this.#find(conversationId)?.kind === "group";
     const names = isGroup ? users.flatMap((id) => this.#toName(id) ?? []) : users.map(() => name);
     if (names.length === 0) return "";
     if (names.length > 2) return `${names.length} people are typing…`;
@@ -81,9 +81,13 @@ export class Typists extends Watched {
       user_id,
       setTimeout(() => this.#remove(conversation_id, user_id), SHOWN_MS),
     );
-    const group = this.#conversations.find(conversation_id)?.group_id;
+    const group = this.#find(conversation_id)?.group_id;
     if (group && this.#toName(user_id) === undefined) void this.#readNames(group, user_id);
     this.notify();
+  }
+
+  #find(conversationId: string): Conversation | undefined {
+    return this.#sync.conversation(conversationId).getSnapshot().conversation as Conversation | undefined;
   }
 
   #remove(conversationId: string, userId: string): void {

@@ -1,34 +1,35 @@
-import { useLayoutEffect, useState } from "preact/hooks";
-import type { Conversation } from "../../../packages/parley-client/src/index.ts";
-import { explain } from "../failures.ts";
-import { useChanges, useSession } from "../session/session.ts";
+import { useEffect, useState } from "preact/hooks";
+import type { ConversationState, InboxEntry } from "../../../packages/parley-sync/src/index.ts";
+import { useView } from "../session/copy.ts";
+import { useSession } from "../session/session.ts";
+import { useLoading } from "../session/use-loading.ts";
 import { MINUTE_MS, useInterval } from "../ui/use-interval.ts";
 
-/** Returns the conversation, kept up to date; at once if it is cached. */
+/** Returns the conversation, kept up to date; at once if the copy has it. */
 export function useConversation(id: string): {
-  conversation: Conversation | undefined;
+  state: ConversationState;
+  conversation: InboxEntry | undefined;
   failure: string;
-  retry: () => void;
+  retry: (() => void) | undefined;
 } {
-  const { conversations, endIfRefused } = useSession();
-  const [conversation, setConversation] = useState(() => conversations.find(id));
-  const [failure, setFailure] = useState("");
-  const load = () => {
-    setFailure("");
-    conversations.load(id).catch((error) => {
-      setFailure(explain(error));
-      endIfRefused(error);
-    });
-  };
-  useChanges((change) => {
-    if (change.type === "missed") conversations.refresh(id);
-    if (change.type === "retry" && failure) load();
-    if (change.type === "conversation.current" && change.payload.id === id) setConversation(change.payload);
-  });
-  useLayoutEffect(() => {
-    if (!conversation) load();
-  }, []);
+  const { sync, parley } = useSession();
+  const view = sync.conversation(id);
+  const state = useView(view);
+  const { failure, retry, more } = useLoading(view.loadOlder);
+  const [hasJoined, setJoined] = useState(false);
+  const { conversation } = state;
+  const isMissing = state.isLoaded && !conversation;
+  useEffect(() => {
+    if (isMissing) more();
+  }, [isMissing]);
   // There is no event when a contact joins.
-  useInterval(() => conversations.refresh(id), MINUTE_MS, conversation?.contact_joined === false);
-  return { conversation, failure: conversation ? "" : failure, retry: load };
+  const isWaiting = conversation?.contact_joined === false && !hasJoined;
+  const ask = () => parley.conversations.retrieve(id).then((row) => setJoined(row.contact_joined !== false));
+  useInterval(() => void ask().catch(() => {}), MINUTE_MS, isWaiting);
+  return {
+    state,
+    conversation: conversation && hasJoined ? { ...conversation, contact_joined: true } : conversation,
+    failure: conversation ? "" : failure,
+    retry,
+  };
 }

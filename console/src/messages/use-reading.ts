@@ -8,8 +8,12 @@ import { useChanges, useSession } from "../session/session.ts";
 /** Within this time, read messages share one request, and new messages one announcement. */
 const GATHER_MS = 400;
 
+type Shown = Pick<Conversation, "unread_count" | "last_read_id"> & {
+  last_message: Pick<Message, "id"> | null;
+};
+
 /** Places the line "New": where unread messages began, or where the window was hidden, until the user writes. */
-export function useNewLine(conversation: Conversation) {
+export function useNewLine(conversation: Shown) {
   const [after, setAfter] = useState(() =>
     conversation.unread_count > 0 ? (conversation.last_read_id ?? "") : undefined,
   );
@@ -24,27 +28,22 @@ export function useNewLine(conversation: Conversation) {
 }
 
 /** Returns a function to call with each message that was in view. It marks messages up to there as read. */
-export function useMarkRead(conversation: Conversation, items: readonly Message[]): (seen: string) => void {
-  const { parley, events, endIfRefused, me, can } = useSession();
-  const readTo = useRef(conversation.last_read_id ?? "");
+export function useMarkRead(
+  { id: conversationId, last_read_id }: Pick<Conversation, "id" | "last_read_id">,
+  items: readonly Message[],
+): (seen: string) => void {
+  const { sync, me, can } = useSession();
   const seen = useRef("");
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const mark = async () => {
+  const mark = () => {
     timer.current = undefined;
-    const before = readTo.current;
-    readTo.current = seen.current;
-    try {
-      await parley.conversations.markRead(conversation.id, { message_id: seen.current });
-      events.publish({ type: "conversation.read", payload: { id: conversation.id } });
-    } catch (error) {
-      // The next message in view retries.
-      readTo.current = before;
-      endIfRefused(error);
-    }
+    sync.read(conversationId, seen.current);
   };
   return (id) => {
-    const isUnread = items.some((each) => each.id > readTo.current && each.id <= id && isNews(each, me.id));
+    const isUnread = items.some(
+      (each) => each.id > (last_read_id ?? "") && each.id <= id && isNews(each, me.id),
+    );
     if (!isUnread || !can("messages:write")) return;
     seen.current = id;
     timer.current ??= setTimeout(mark, GATHER_MS);

@@ -1,6 +1,6 @@
 // Notifications of the browser while a window is open and the user looks elsewhere. Each user turns them on per
 // browser. Others may see the screen, so they name nobody.
-import type { Change } from "../session/live.ts";
+import type { Change } from "../session/changes.ts";
 import { browserStore } from "../session/storage.ts";
 
 /** Who turned it on in this browser. */
@@ -57,7 +57,7 @@ export class Notifier {
       if (!this.isNeeded || (!document.hidden && document.hasFocus())) return;
       this.#about.add(change.payload.conversation_id);
       this.#show("You have a new message.");
-    } else if (change.type === "conversation.current" && change.payload.unread_count === 0) {
+    } else if (change.type === "conversation.updated" && change.payload.unread_count === 0) {
       // The conversation was read, here or elsewhere.
       if (this.#about.delete(change.payload.id) && this.#about.size === 0) this.clear();
     }

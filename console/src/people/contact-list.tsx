@@ -1,20 +1,20 @@
 // Conversations and contacts as a list box.
-import type { Contact, Conversation, Group } from "../../../packages/parley-client/src/index.ts";
+import type { Contact, Group } from "../../../packages/parley-client/src/index.ts";
+import type { InboxEntry } from "../../../packages/parley-sync/src/index.ts";
 import { toGroupFace, toSpeaker } from "../groups/texts.ts";
-import { isMuted } from "../messages/conversations.ts";
+import { isMuted } from "../messages/muted.ts";
 import { useTyping } from "../messages/use-typing.ts";
 import { useSession } from "../session/session.ts";
 import { counted, formatTime } from "../ui/format.ts";
 import { Icon } from "../ui/icons.tsx";
-import { ListBox } from "../ui/list-box.tsx";
-import type { Pages } from "../ui/use-pages.ts";
+import { ListBox, type Listed } from "../ui/list-box.tsx";
 import type { Face } from "./known-people.ts";
 import { Avatar, toContactHint, toOneLine, usePeople } from "./people.tsx";
 
 const ROW = 60;
 
 /** A conversation, or a contact or group that was searched for or has no conversation. */
-export type Entry = Contact | Conversation | Group;
+export type Entry = Contact | InboxEntry | Group;
 
 /** Returns the id of an entry's contact or group. */
 export function toPlace(entry: Entry): string {
@@ -23,7 +23,7 @@ export function toPlace(entry: Entry): string {
 
 export function ContactList(props: {
   label: string;
-  pages: Pick<Pages<Entry>, "items" | "hasMore" | "loading" | "more">;
+  pages: Listed<Entry>;
   openId: string;
   onOpen: (entry: Entry) => void;
 }) {
@@ -85,7 +85,7 @@ function Hint({ entry }: { entry: Contact | Group }) {
 }
 
 /** The last message in one line, and the number of unread ones. */
-function Latest({ conversation, name }: { conversation: Conversation; name: string }) {
+function Latest({ conversation, name }: { conversation: InboxEntry; name: string }) {
   const { me } = useSession();
   const people = usePeople();
   const { last_message: last, unread_count: unread } = conversation;

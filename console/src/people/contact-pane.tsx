@@ -6,16 +6,17 @@ import type { SharedFile } from "../files/file-actions.ts";
 import { CreateGroup } from "../groups/create-group.tsx";
 import { Invitations } from "../groups/invitations.tsx";
 import { useGroups } from "../groups/use-groups.ts";
-import { type Inbox, useArchived, useInbox } from "../messages/use-inbox.ts";
+import { type Inbox, useInbox } from "../messages/use-inbox.ts";
 import { NOTES, openPlace } from "../place.ts";
 import { FoundFiles, useFoundFiles } from "../search/found-files.tsx";
 import { FoundList, toHitPlace } from "../search/found-list.tsx";
 import { SearchField } from "../search/search-field.tsx";
 import { type Hit, MAX_QUERY, useFound } from "../search/use-found.ts";
-import type { Change } from "../session/live.ts";
+import type { Change } from "../session/changes.ts";
 import { useChanges, useSession } from "../session/session.ts";
 import { Choice } from "../ui/choice.tsx";
 import { Icon, IconButton } from "../ui/icons.tsx";
+import type { Listed } from "../ui/list-box.tsx";
 import { SecondUser } from "../ui/nothing.tsx";
 import { PageFailure, Reading, toCount, toNotAllowed } from "../ui/page-notes.tsx";
 import { type Pages, usePages } from "../ui/use-pages.ts";
@@ -48,13 +49,12 @@ export function ContactPane(props: {
   const isBlocked = shown === "blocked";
   const contacts = useContacts(isBlocked, q);
   const inbox = useInbox();
-  const archived = useArchived(shown === "archived");
   const isNarrowed = q !== "" || isBlocked;
   const groups = useFoundGroups(isBlocked ? "" : q);
   const entries = useEntries(isNarrowed ? undefined : inbox, contacts, groups);
   const found = useFound(isBlocked ? "" : q);
   const files = useFoundFiles(isBlocked ? "" : q);
-  const pages = shown === "archived" && q === "" ? archived : entries;
+  const pages = shown === "archived" && q === "" ? { ...inbox, items: inbox.archived } : entries;
   // A page may have no item to list: load the next one.
   useEffect(() => {
     if (pages.items.length === 0) pages.more();
@@ -146,7 +146,7 @@ function NotesLink({ isOpen }: { isOpen: boolean }) {
   );
 }
 
-type Entries = Pick<Pages<Entry>, "items" | "hasMore" | "loading" | "current" | "more" | "failure" | "retry">;
+type Entries = Listed<Entry> & Pick<Pages<Entry>, "current" | "failure" | "retry">;
 
 /** Returns the user's groups whose name contains the text; none without a text. */
 function useFoundGroups(q: string): readonly Group[] {
@@ -160,7 +160,7 @@ function useFoundGroups(q: string): readonly Group[] {
 
 /** Returns the conversations, then the contacts without one. */
 function useEntries(inbox: Inbox | undefined, contacts: Pages<Contact>, found: readonly Group[]): Entries {
-  const items = useMemo(() => {
+  const items = useMemo((): readonly Entry[] => {
     if (inbox === undefined) return [...found, ...contacts.items];
     if (!inbox.current) return [];
     if (inbox.hasMore) return inbox.items;

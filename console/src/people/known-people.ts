@@ -1,13 +1,7 @@
 // How people are shown. Each person has one name, one picture and one colour, wherever they appear.
-import type {
-  Contact,
-  Conversation,
-  Me,
-  Message,
-  Parley,
-} from "../../../packages/parley-client/src/index.ts";
-import { isPassing } from "../failures.ts";
-import type { Change, ChangeFeed } from "../session/live.ts";
+import type { Contact, Conversation, Me, Message } from "../../../packages/parley-client/src/index.ts";
+import type { Sync } from "../../../packages/parley-sync/src/index.ts";
+import type { Change } from "../session/changes.ts";
 import { oncePerFrame } from "../ui/frames.ts";
 import { Watched } from "../ui/watched.ts";
 
@@ -48,7 +42,6 @@ const ERASED: Person = {
   contact: undefined,
 };
 const NO_PROFILE = { display_name: null, avatar_url: null };
-const PAGE = 100;
 
 /** Matches a visible character. */
 const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
@@ -96,49 +89,57 @@ export class KnownPeople extends Watched {
   #users = new Map<string, User>();
   /** The keys of the usernames, by the id of the contact or user. */
   #keys = new Map<string, string>();
-  /** Contacts that changed since the running request. */
-  #heard = new Set<string>();
+  #isLoading = false;
   #canRead: boolean;
-  #isLoaded: boolean;
-  #isStale = false;
-  #isBusy = false;
-  #parley: Parley;
   #ownKey: string;
-  #events: ChangeFeed;
-  #failed: (error: unknown) => void;
+  #sync: Sync;
 
-  constructor(parley: Parley, me: Me, events: ChangeFeed, failed: (error: unknown) => void) {
+  constructor(sync: Sync, me: Me) {
     super();
-    this.#parley = parley;
+    this.#sync = sync;
     this.#canRead = me.scopes.includes("contacts:read");
-    // Without the scope there is nothing to wait for.
-    this.#isLoaded = !this.#canRead;
     this.#ownKey = toKey(me.username);
-    this.#events = events;
-    this.#failed = failed;
     this.learn([me]);
   }
 
-  /** Reads all contacts, if the token may. */
-  load(): void {
-    if (!this.#canRead) return;
-    this.#isStale = true;
-    void this.#work();
+  /** Follows the contacts of the local copy, and has it load all. */
+  follow(): () => void {
+    const contacts = this.#sync.contacts();
+    const update = () => {
+      const { items, hasOlder } = contacts.getSnapshot();
+      // The newest comes first, so it wins.
+      this.#contacts = new Map(items.toReversed().map((contact) => [toKey(contact.username), contact]));
+      for (const { id, username } of items) this.#keys.set(id, toKey(username));
+      this.#redraw();
+      if (hasOlder) void this.#loadOlder();
+    };
+    update();
+    return contacts.subscribe(update);
+  }
+
+  /** Without the scope there is nothing to wait for. */
+  get #isLoaded(): boolean {
+    return !this.#canRead || !this.#sync.contacts().getSnapshot().hasOlder;
+  }
+
+  async #loadOlder(): Promise<void> {
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    // A change of the contacts or of the connection tries again.
+    await this.#sync
+      .contacts()
+      .loadOlder()
+      .catch(() => {});
+    this.#isLoading = false;
   }
 
   hear(change: Change): void {
-    if (change.type === "missed") this.load();
-    else if (change.type === "contact.created" || change.type === "contact.updated")
-      this.#keep(change.payload);
-    else if (change.type === "contact.deleted") this.#drop(change.payload);
+    if (change.type === "retry") void this.#loadOlder();
     else if (change.type === "message.created" || change.type === "message.updated")
       this.learn([change.payload.sender]);
     else if (change.type === "member.created" || change.type === "member.updated")
       this.learn([toUser(change.payload)]);
-    else if (change.type === "user.updated") {
-      this.learn([change.payload]);
-      void this.#refresh(change.payload.username);
-    }
+    else if (change.type === "user.updated") this.learn([change.payload]);
   }
 
   /** Remembers users as the server shows them now. */
@@ -182,72 +183,6 @@ export class KnownPeople extends Watched {
     const shown = { name: plain(visible(name)) || "No name", picture: undefined };
     if (group_id !== null) return { ...shown, seed: group_id, isGroup: true };
     return { ...shown, seed: this.#isLoaded ? (contact_id ?? "") : undefined };
-  }
-
-  async #work(): Promise<void> {
-    if (this.#isBusy) return;
-    this.#isBusy = true;
-    for (let failures = 0; this.#isStale; ) {
-      this.#isStale = false;
-      try {
-        await this.#readAll();
-        failures = 0;
-      } catch (error) {
-        if (isPassing(error)) {
-          this.#isStale = true;
-          await this.#events.pause(++failures);
-        } else this.#failed(error);
-      }
-      this.#isLoaded = true;
-      this.#redraw();
-    }
-    this.#isBusy = false;
-  }
-
-  async #readAll(): Promise<void> {
-    const read = new Set<string>();
-    this.#heard.clear();
-    for await (const contact of this.#parley.contacts.list({ limit: PAGE })) {
-      read.add(contact.id);
-      if (!this.#heard.has(contact.id)) this.#set(contact);
-    }
-    for (const contact of this.#contacts.values())
-      if (!read.has(contact.id) && !this.#heard.has(contact.id)) this.#drop(contact);
-  }
-
-  /** Reads the contact of a user again, which shows their profile. There is no event of the contact. */
-  async #refresh(username: string): Promise<void> {
-    const contact = this.#contacts.get(toKey(username));
-    if (!contact || !this.#canRead) return;
-    try {
-      await this.#events.publishResult(
-        () => this.#parley.contacts.retrieve(contact.id),
-        (payload) => ({ type: "contact.updated", payload }),
-      );
-    } catch (error) {
-      this.#failed(error);
-    }
-  }
-
-  #keep(contact: Contact): void {
-    this.#heard.add(contact.id);
-    this.#set(contact);
-  }
-
-  #set(contact: Contact): void {
-    const key = toKey(contact.username);
-    this.#contacts.set(key, contact);
-    this.#keys.set(contact.id, key);
-    this.#redraw();
-  }
-
-  #drop({ id, username }: Contact): void {
-    const key = toKey(username);
-    this.#heard.add(id);
-    // The user may have added the name again.
-    if (this.#contacts.get(key)?.id === id) this.#contacts.delete(key);
-    this.#keys.delete(id);
-    this.#redraw();
   }
 
   #redraw = oncePerFrame(() => {

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Message } from "../../../packages/parley-client/src/index.ts";
+import type { SyncMessage } from "../../../packages/parley-sync/src/index.ts";
 import { HERE, useSession } from "../session/session.ts";
 import { counted, initials, toHue } from "../ui/format.ts";
 import { useWatched } from "../ui/use-redraw.ts";
@@ -18,10 +19,12 @@ export function toContactHint(person: Person): string {
 }
 
 /** Returns a message in one line. */
-export function toOneLine({ text, attachments }: Pick<Message, "text" | "attachments">): string {
+export function toOneLine(message: Pick<Message, "text" | "attachments"> & Partial<SyncMessage>): string {
+  const { text, attachments, files = [] } = message;
   if (text !== null) return text;
-  if (attachments.length === 0) return "App data";
-  return attachments.length === 1 ? attachments[0]!.filename : counted(attachments.length, "file", "files");
+  const all = files.length > 0 ? files : attachments;
+  if (all.length === 0) return "App data";
+  return all.length === 1 ? all[0]!.filename : counted(all.length, "file", "files");
 }
 
 /** The picture of a person, or initials on a colour. */

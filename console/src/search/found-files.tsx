@@ -73,14 +73,12 @@ export function FoundFiles({ found, q }: { found: Pages<SharedFile>; q: string }
 
 /** Returns a function that opens the conversation of a file at its message. */
 function useOpen(): (file: SharedFile) => Promise<void> {
-  const { parley, conversations, jumps, report } = useSession();
+  const { parley, jumps, report } = useSession();
   return async ({ message_id, filename }) => {
     try {
       const message = await parley.messages.retrieve(message_id);
       const { conversation_id: id } = message;
-      if (!conversations.find(id)) await conversations.load(id);
-      const conversation = conversations.find(id);
-      if (conversation) jumps.to(message, toHitPlace(conversation));
+      jumps.to(message, toHitPlace(await parley.conversations.retrieve(id)));
     } catch (error) {
       report(`${filename} cannot be opened.`, error);
     }

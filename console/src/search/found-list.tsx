@@ -91,6 +91,6 @@ function toSenderName({ message: { sender } }: Hit, meId: string, people: KnownP
 }
 
 /** Returns the place of a hit's conversation. */
-export function toHitPlace({ contact_id, group_id }: Conversation): string {
+export function toHitPlace({ contact_id, group_id }: Pick<Conversation, "contact_id" | "group_id">): string {
   return contact_id ?? group_id ?? NOTES;
 }

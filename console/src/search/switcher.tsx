@@ -5,6 +5,7 @@ import { toGroupFace } from "../groups/texts.ts";
 import type { Face } from "../people/known-people.ts";
 import { Avatar, toContactHint, usePeople } from "../people/people.tsx";
 import { NOTES, openPlace } from "../place.ts";
+import { useView } from "../session/copy.ts";
 import { useSession } from "../session/session.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { counted } from "../ui/format.ts";
@@ -100,14 +101,15 @@ function PlaceAvatar({ place }: { place: Place }) {
 
 /** Returns the best matches; without a text, all known places, most recent activity first. */
 function usePlaces(typed: string): readonly Place[] {
-  const { conversations, groups } = useSession();
+  const { sync, groups } = useSession();
+  const { items: conversations } = useView(sync.inbox());
   const people = usePeople();
   const contacts = useContacts(useSettled(typed));
   return useMemo(() => {
     const places = new Map<string, Place>();
     const add = (place: Place) => places.has(place.id) || places.set(place.id, place);
     const hints = new Map(contacts.map((contact) => [contact.id, toContactHint(people.toContact(contact))]));
-    for (const conversation of conversations.listRecent()) {
+    for (const conversation of conversations) {
       const { contact_id, group_id } = conversation;
       const id = contact_id ?? group_id;
       if (id) add({ id, ...people.toFace(conversation), hint: group_id ? "Group" : (hints.get(id) ?? "") });

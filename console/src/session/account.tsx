@@ -4,6 +4,7 @@ import { Avatar, usePeople } from "../people/people.tsx";
 import { ConfirmDialog } from "../ui/dialog.tsx";
 import { counted, formatSize } from "../ui/format.ts";
 import { Menu, MenuChoice, MenuItem, MenuLink, MenuSwitch } from "../ui/menu.tsx";
+import { listUnsent, useView } from "./copy.ts";
 import { Profile } from "./profile.tsx";
 import { useSession } from "./session.ts";
 import { chooseTheme, readTheme, THEMES } from "./theme.ts";
@@ -14,7 +15,8 @@ const ALMOST_FULL = 0.9;
 type Question = "profile" | "push" | "leave";
 
 export function Account({ onShortcuts }: { onShortcuts: () => void }) {
-  const { me, can, uploads, outbox, signOut } = useSession();
+  const { me, can, sync, uploads, signOut } = useSession();
+  const unsent = listUnsent(useView(sync.outbox())).length;
   const [asking, ask] = useState<Question>();
   const [theme, setTheme] = useState(readTheme);
   const notify = useNotifySwitch();
@@ -22,7 +24,7 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
   const isNotifiable = can("events:read") && can("messages:read");
   const person = usePeople().toPerson(me);
   const leave = () => {
-    if (uploads.running > 0 || outbox.all.length > 0) ask("leave");
+    if (uploads.running > 0 || unsent > 0) ask("leave");
     else signOut();
   };
   return (
@@ -88,7 +90,7 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
       {asking === "leave" && (
         <ConfirmDialog
           title={uploads.running > 0 ? "Sign out and stop uploads?" : "Sign out and discard messages?"}
-          text={toUnsent(uploads.running, outbox.all.length)}
+          text={toUnsent(uploads.running, unsent)}
           action="Sign out"
           onConfirm={async () => signOut()}
           onClose={() => ask(undefined)}
@@ -113,8 +115,7 @@ function AccountHead({ name }: { name: string }) {
       )}
       {quota !== null && used > quota * ALMOST_FULL && (
         <span class="account-hint small">
-          Almost full. To make room, delete files that you have sent: Files, sorted by size, shows the
-          largest.
+          Almost full. To make room, delete files that you have sent, the largest first.
         </span>
       )}
     </div>

@@ -2,24 +2,24 @@
 import { createContext } from "preact";
 import { useContext, useLayoutEffect, useRef } from "preact/hooks";
 import { type Me, Parley } from "../../../packages/parley-client/src/index.ts";
+import type { Sync } from "../../../packages/parley-sync/src/index.ts";
 import type { SCOPES } from "../admin/scopes.ts";
-import { isOutage } from "../failures.ts";
 import type { Uploads } from "../files/uploads.ts";
 import type { Groups } from "../groups/groups.ts";
-import type { Conversations } from "../messages/conversations.ts";
 import type { Drafts } from "../messages/drafts.ts";
 import type { Jumps } from "../messages/jumps.ts";
-import type { Outbox } from "../messages/outbox.ts";
 import type { Typists } from "../messages/typists.ts";
 import type { Notifier } from "../notifications/notifier.ts";
 import type { Pusher } from "../notifications/pusher.ts";
 import type { KnownPeople } from "../people/known-people.ts";
-import type { Change, ChangeFeed } from "./live.ts";
+import type { Change, ChangeFeed } from "./changes.ts";
 
 type Scope = (typeof SCOPES)[number][0];
 
 export interface Session {
   parley: Parley;
+  /** The local copy. */
+  sync: Sync;
   me: Me;
   /** Reports whether the access token has a scope. The console offers nothing that the token cannot do. */
   can: (scope: Scope) => boolean;
@@ -27,9 +27,7 @@ export interface Session {
   isAway: boolean;
   events: ChangeFeed;
   uploads: Uploads;
-  outbox: Outbox;
   drafts: Drafts;
-  conversations: Conversations;
   groups: Groups;
   people: KnownPeople;
   jumps: Jumps;
@@ -41,7 +39,7 @@ export interface Session {
   /** Shows a notice for a moment, and announces it to screen readers. */
   say: (text: string) => void;
   /** Shows an error until it is dismissed. A refused token ends the session. */
-  report: (doing: string, error: unknown) => void;
+  report: (doing: string, error?: unknown) => void;
   /** Returns to the sign-in if the server refused the token. */
   endIfRefused: (error: unknown) => void;
   signOut: () => void;
@@ -70,42 +68,6 @@ export type Access = string | { session: string };
 /** Creates a client, optionally with another `fetch`. */
 export function connect(access: Access, fetch?: typeof globalThis.fetch): Parley {
   return new Parley({ url: HERE, token: access, fetch });
-}
-
-/** The user of a token. */
-export interface SignedInUser {
-  access: Access;
-  me: Me;
-  /** The cursor for events newer than anything the console has read; undefined if the token may not read events. */
-  since: string | undefined;
-}
-
-/**
- * Reads the user of a token, after the cursor of their events: everything read later is then newer than the cursor,
- * so no event is missed however slow the answers are.
- */
-export async function signIn(access: Access): Promise<SignedInUser> {
-  const parley = connect(access);
-  const since = await parley.events.cursor().catch((error) => {
-    if (isOutage(error)) throw error;
-    // `ChangeFeed.follow` retries and reports the reason.
-    return undefined;
-  });
-  return { access, since, me: await parley.me() };
-}
-
-/** Returns a `fetch` that reports whether the server answers. */
-export function watchedFetch(report: (isAway: boolean) => void): typeof fetch {
-  return async (input, init) => {
-    try {
-      const response = await fetch(input, init);
-      report(response.status >= 500);
-      return response;
-    } catch (error) {
-      if (!init?.signal?.aborted) report(true);
-      throw error;
-    }
-  };
 }
 
 /**

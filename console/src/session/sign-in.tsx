@@ -2,8 +2,9 @@ import { useEffect, useState } from "preact/hooks";
 import { explain, isRefused } from "../failures.ts";
 import { plain } from "../people/known-people.ts";
 import { findProvider, leaveForProvider } from "./arrival.ts";
+import { type SignedInUser, signIn } from "./copy.ts";
 import { keepAccess } from "./kept-session.ts";
-import { type SignedInUser, signIn } from "./session.ts";
+import { connect } from "./session.ts";
 
 export function SignIn(props: {
   reason: string;
@@ -33,8 +34,8 @@ export function SignIn(props: {
     setBusy(true);
     setFailure("");
     try {
-      const user = await signIn(token);
-      props.onSignedIn(fields.has("shared") ? user : { ...user, access: await keepAccess(token) });
+      await connect(token).me();
+      props.onSignedIn(await signIn(fields.has("shared") ? token : await keepAccess(token)));
     } catch (error) {
       setFailure(
         isRefused(error) ? `The server does not accept this token. ${explain(error)}` : explain(error),
@@ -127,9 +128,7 @@ function Unsent({ all }: { all: readonly string[] }) {
           <li key={at}>{each}</li>
         ))}
       </ul>
-      <p class="muted small">
-        Sign in again in this tab to send the messages: they are kept as drafts. Choose the files again.
-      </p>
+      <p class="muted small">Sign in again to send the messages. Choose the files that you uploaded again.</p>
     </section>
   );
 }

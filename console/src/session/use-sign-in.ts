@@ -4,6 +4,7 @@ import { explain, isRefused } from "../failures.ts";
 import { forgetDrafts } from "../messages/drafts.ts";
 import { findLinkCode } from "../place.ts";
 import { type Arrival, takeArrival } from "./arrival.ts";
+import { type SignedInUser, signIn } from "./copy.ts";
 import {
   endSession,
   followTabs,
@@ -12,7 +13,7 @@ import {
   notifyTabs,
   renewSession,
 } from "./kept-session.ts";
-import { type Access, type SignedInUser, signIn } from "./session.ts";
+import type { Access } from "./session.ts";
 
 type Phase =
   | { at: "starting" }
@@ -32,7 +33,7 @@ export const BY_USER: Ending = { reason: "", unsent: [] };
 /** Returns to the sign-in, unless the tab has other access by now. `end` can still use the session. */
 export type SignOut = (own: Access, ending: Ending, end: () => Promise<void>) => void;
 
-/** Stops sending, keeps messages as drafts of this tab, and returns what was unsent. */
+/** Stops uploads and returns what was unsent. */
 export type StopSending = () => readonly string[];
 
 interface SignInState {
@@ -64,7 +65,10 @@ export function useSignIn(): SignInState {
   const start = useCallback((kept: KeptAccess) => {
     access.current = kept;
     setPhase({ at: "starting" });
-    void startWith(kept).then((phase) => access.current === kept && setPhase(phase));
+    void startWith(kept).then((phase) => {
+      if (access.current === kept) setPhase(phase);
+      else if (phase.at === "in") void phase.user.sync.close();
+    });
   }, []);
   const enter = useCallback((user: SignedInUser) => {
     access.current = user.access;
@@ -86,7 +90,7 @@ export function useSignIn(): SignInState {
     if (typeof own === "string" || own?.session === kept?.session) return;
     const unsent = stopSending.current?.() ?? [];
     if (kept) return start(kept);
-    // Keep this tab's unsent messages: the other tab did not ask about them.
+    // Keep this tab's drafts: the other tab did not ask about them.
     if (unsent.length === 0) forgetDrafts();
     leave({ reason: "You signed out in another tab.", unsent });
   }, []);

@@ -10,9 +10,12 @@ const SPARE = 8;
 /** How many rows before the end to load the next page. */
 const AHEAD = 60;
 
+/** A list that may have more items. */
+export type Listed<Item> = { items: readonly Item[] } & Pick<Pages<Item>, "hasMore" | "loading" | "more">;
+
 export function ListBox<Item>(props: {
   label: string;
-  pages: Pick<Pages<Item>, "items" | "hasMore" | "loading" | "more">;
+  pages: Listed<Item>;
   /** In pixels. */
   rowHeight: number;
   /** Returns an id that is unique on the page. */

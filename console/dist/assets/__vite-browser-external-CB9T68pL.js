@@ -1,1 +1,0 @@
-import{t as e}from"./rolldown-runtime-WkwZ5CU-.js";var t=e(((e,t)=>{t.exports={}}));export default t();

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Contact } from "../../../packages/parley-client/src/index.ts";
 import { useChanges, useSession } from "../session/session.ts";
 import { formatAgo, formatFullTime } from "../ui/format.ts";
@@ -25,11 +25,13 @@ export function Presence({ contact }: { contact: Contact }) {
 function useLastActive(contact: Contact): { seconds: number | null } {
   const { parley, me, endIfRefused } = useSession();
   const [active, setActive] = useState({ seconds: contact.last_active_at });
+  /** When the last message arrived. It may be newer than an answer that arrives later. */
+  const spoken = useRef(0);
   const refresh = () => {
     parley.contacts
       .retrieve(contact.id)
       // A new object each time: the same time may no longer mean "now".
-      .then(({ last_active_at }) => setActive({ seconds: last_active_at }))
+      .then(({ last_active_at: at }) => setActive({ seconds: at && Math.max(at, spoken.current) }))
       .catch(endIfRefused);
   };
   useEffect(refresh, [contact]);
@@ -38,6 +40,7 @@ function useLastActive(contact: Contact): { seconds: number | null } {
     if (change.type !== "message.created") return;
     const { conversation_id, sender, created_at } = change.payload;
     if (conversation_id !== contact.conversation_id || !sender || sender.id === me.id) return;
+    spoken.current = created_at;
     setActive(({ seconds }) => ({ seconds: Math.max(seconds ?? 0, created_at) }));
   });
   return active;

@@ -135,14 +135,17 @@ test("a new file and its deletion appear in the other user's window", { skip: no
   assert.deepEqual([...ann.guard.complaints, ...other.guard.complaints], []);
 });
 
-/** A file in another conversation marks its contact until the user opens it. */
+/**
+ * A file in another conversation marks its contact until the user opens it. So does the one before, which only the
+ * Files tab has shown.
+ */
 async function assertMarked(server: TestApp, page: Page, sender: TestUser, conversation_id: string) {
   await page.evaluate(slowDown);
   await page.getByRole("link", { name: "Notes to self" }).click();
   await page.getByRole("region", { name: "Conversation: your notes" }).waitFor();
   const file = new File(["more"], "more.txt");
   await upload(server.url, sender, file, { conversation_id });
-  const marked = page.getByRole("option", { name: "1 unread" });
+  const marked = page.getByRole("option", { name: "2 unread" });
   await marked.click();
   await page.getByRole("button", { name: "Open more.txt" }).waitFor();
   await marked.waitFor({ state: "detached" });

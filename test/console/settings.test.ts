@@ -81,6 +81,9 @@ testScenes("the settings of a conversation", {
     await rows(page).nth(1).filter({ hasText: "hello 104" }).waitFor();
     await page.getByRole("listbox").focus();
     await page.keyboard.press("End");
+    // By now the rest is loading.
+    await page.locator("[aria-setsize='105']").first().waitFor();
+    await page.keyboard.press("End");
     await page
       .getByRole("option")
       .filter({ hasText: "hello 1" })

@@ -13,8 +13,8 @@ import { gate, type ProxyServer, startProxy } from "./proxy.ts";
 /** Red on the left, blue on the right. */
 const LARGE = paint(2000, 1500, (x) => [255 * (1 - x), 0, 255 * x]);
 const SMALL = paint(200, 150, () => [31, 111, 95]);
-/** The request line for one message. */
-const ONE_MESSAGE = /^GET \/v1\/messages\/msg_\w+(?:\?|$)/;
+/** The request line for the details of files, which events lack. */
+const DETAILS = /^GET \/v1\/messages\?\S*include=/;
 
 interface Image {
   width: number;
@@ -153,13 +153,14 @@ test("without a preview, the original is tried once", {
   assert.deepEqual(complaints, []);
 });
 
-/** Records later requests: the widths of a picture, and single messages. */
+/** Records later requests: the widths of a picture, and reads of details. */
 function watchLive(page: Page, name: string): { widths: string[]; reads: string[] } {
   const seen = { widths: [] as string[], reads: [] as string[] };
   page.on("request", (request) => {
     const [, path, width] = toLine(request.url()).split(" ");
     if (path!.endsWith(`/${name}`)) seen.widths.push(width!);
-    if (ONE_MESSAGE.test(`GET ${path}`)) seen.reads.push(path!);
+    const { pathname, search } = new URL(request.url());
+    if (DETAILS.test(`${request.method()} ${pathname}${search}`)) seen.reads.push(search);
   });
   return seen;
 }
@@ -169,14 +170,15 @@ test("a picture that arrives reserves its place and shows its preview", {
 }, async (t) => {
   const { server, user, proxy, page, complaints } = await arrive(t);
   const late = gate();
-  proxy.fate = (line) => (ONE_MESSAGE.test(line) ? late.passed : "pass");
+  proxy.fate = (line) => (DETAILS.test(line) ? late.passed : "pass");
   await page.getByRole("link", { name: "Notes to self" }).click();
   await drawnWidth(picture(page, "large.png"));
   const { widths, reads } = watchLive(page, "live.png");
   await send(server, user, [["live.png", LARGE]]);
   assert.ok(await eventually(async () => reads.length > 0));
   // A change arrives before the answer.
-  await fetch(server.url + reads[0], {
+  const id = await page.locator(".message", { has: opener(page, "live.png") }).getAttribute("id");
+  await fetch(`${server.url}/v1/messages/${id}`, {
     method: "PUT",
     headers: { ...user.headers, "content-type": "application/json" },
     body: JSON.stringify({ text: "what it shows" }),
@@ -208,7 +210,7 @@ test("a picture that arrives shows the original if its details cannot be read", 
   skip: noChromium,
 }, async (t) => {
   const { server, user, proxy, page, complaints } = await arrive(t);
-  proxy.fate = (line) => (ONE_MESSAGE.test(line) ? "break" : "pass");
+  proxy.fate = (line) => (DETAILS.test(line) ? "break" : "pass");
   await page.getByRole("link", { name: "Notes to self" }).click();
   await drawnWidth(picture(page, "large.png"));
   const { widths, reads } = watchLive(page, "live.png");

@@ -119,7 +119,7 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   count_limit_reached: "You have reached a limit of the server. Delete what you no longer need.",
   idempotency_in_progress: "The server is still working on this. Try again in a moment.",
   webhook_disabled: "The webhook is disabled. Enable it first.",
-  too_many_streams: "Parley is open in too many windows. Close some of them.",
+  too_many_streams: "Parley is open in too many browsers. Close it in some of them.",
   events_erased: "Older changes are no longer available. Reload the page.",
   precondition_failed: "Somebody else has changed this. Reload the page.",
   request_timeout: "The connection is too slow. Try again.",

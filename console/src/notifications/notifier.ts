@@ -32,11 +32,6 @@ export class Notifier {
     return isChosen && this.isPossible && Notification.permission === "granted";
   }
 
-  /** Whether this page must notify: a hidden window then follows events. */
-  get isNeeded(): boolean {
-    return this.isOn && !this.#isPushed();
-  }
-
   /** Throws if the user or the browser does not allow it. */
   async turnOn(): Promise<void> {
     if ((await Notification.requestPermission()) !== "granted")
@@ -54,7 +49,7 @@ export class Notifier {
   hear(change: Change): void {
     const isAlert = change.type === "message.created" || change.type === "message.mentioned";
     if (isAlert && "notify" in change && change.notify) {
-      if (!this.isNeeded || (!document.hidden && document.hasFocus())) return;
+      if (!this.isOn || this.#isPushed() || (!document.hidden && document.hasFocus())) return;
       this.#about.add(change.payload.conversation_id);
       this.#show("You have a new message.");
     } else if (change.type === "conversation.updated" && change.payload.unread_count === 0) {

@@ -318,6 +318,23 @@ test("the name of an erased user leaves the copy", async (t) => {
   assert.ok(await eventually(async () => sender() === null));
 });
 
+test("a conversation that is shown again has changes without events", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await pair(app);
+  await say(app, bob, conversation, "from Bob");
+  const device = await openDevice(t, { url: app.url, token: ann.token });
+  const view = device.sync.conversation(conversation);
+  const sender = () => view.getSnapshot().messages[0]?.sender;
+  const hide = view.subscribe(() => {});
+  assert.ok(await eventually(async () => sender()?.id === bob.id));
+  assert.ok(await settled(device));
+  hide();
+  await deleteUser(app.app.core, null, bob.id);
+  assert.equal(sender()!.id, bob.id);
+  show(t, device, conversation);
+  assert.ok(await eventually(async () => sender() === null));
+});
+
 test("wake replaces a connection that other streams of the app share, and misses nothing", async (t) => {
   const app = await server();
   const { ann, bob, conversation } = await pair(app);

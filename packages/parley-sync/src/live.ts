@@ -8,7 +8,7 @@ import { settle } from "./operations.ts";
 import type { Pauses } from "./pauses.ts";
 import { readAll } from "./platform.ts";
 import { PAGE, type Reader, readConversation, readSnapshot } from "./reads.ts";
-import { applyEvent, putNewest, putOlder, putRow, putSnapshot } from "./reduce.ts";
+import { applyEvent, putNewest, putOlder, putRow, putSnapshot, SNAPSHOT } from "./reduce.ts";
 import type { Connection } from "./types.ts";
 
 const CONTACTS_PAGE = 100;
@@ -325,16 +325,28 @@ export class Live {
     if (floor === "") return;
     await this.#reading(
       id,
-      () =>
-        this.#client.messages.list(
-          { conversation_id: id, limit: PAGE, starting_after: floor, include: this.#include },
-          this.#options,
-        ),
+      () => this.#list(id, { starting_after: floor }),
       (draft, page) => {
         // Otherwise the messages were dropped meanwhile.
         if (draft.talk(id)?.floor === floor) putOlder(draft, id, page);
       },
     );
+  }
+
+  /** Reads the newest messages again: some changes have no event, such as the erasure of a user. */
+  async refresh(id: string): Promise<void> {
+    const read = () => this.#list(id, { limit: SNAPSHOT.messages });
+    await this.#reading(id, read, (draft, page) => {
+      const { floor, tail } = draft.talk(id) ?? { floor: NOTHING, tail: "" };
+      // Later ones come with their events, which also change the row, and older ones with their page.
+      const data = page.data.filter((message) => message.id >= floor && message.id <= tail);
+      if (data.length > 0) putNewest(draft, id, { data, has_more: true }, false);
+    });
+  }
+
+  #list(id: string, more: { limit?: number; starting_after?: string }) {
+    const query = { conversation_id: id, limit: PAGE, include: this.#include, ...more };
+    return this.#client.messages.list(query, this.#options);
   }
 
   async olderConversations(): Promise<void> {

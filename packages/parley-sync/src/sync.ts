@@ -302,6 +302,7 @@ class Sync {
     else if (name === "retry") await this.#retry(id);
     else if (name === "discard") await this.#discard(id);
     else if (name === "olderConversations") await live?.olderConversations();
+    else if (name === "refresh") await live?.refresh(id);
     else if (name === "olderContacts") await live?.olderContacts();
     else if (name === "olderMessages") await live?.olderMessages(id);
     else if (name === "release") live?.extended.delete(id);
@@ -327,12 +328,12 @@ class Sync {
 
   // The memory of this instance.
 
-  /** Loads a conversation that is shown, and has the leader read it if the copy has nothing of it. */
+  /** Loads a conversation that is shown, and has the leader read it, or its newest messages again. */
   async #use(id: string): Promise<void> {
     await this.#copy.load(id);
     const floor = this.#copy.talks.get(id)?.floor ?? NOTHING;
-    if (floor === NOTHING && (this.#live?.isReady || !this.#tabs.isLeader))
-      await this.#tabs.ask("olderMessages", id).catch(() => {});
+    if (this.#live?.isReady || !this.#tabs.isLeader)
+      await this.#tabs.ask(floor === NOTHING ? "olderMessages" : "refresh", id).catch(() => {});
   }
 
   #trim(): void {

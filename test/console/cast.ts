@@ -72,6 +72,8 @@ export async function change(cast: Cast, round: number): Promise<void> {
   const { eve, message, file: old, group: invitation } = last;
   last.eve = (await add(server, ann, `eve-${casts}-${round}`)).id;
   if (eve) await remove(ann, `/v1/contacts/${eve}`);
+  await say(server, ann, id, `from another device ${round}`);
+  // After it, so that it stays unread until a page shows it.
   last.message = await say(server, bob, id, `news ${round}`, { reply_to_id: first });
   if (message) await remove(bob, `/v1/messages/${message}`);
   last.file = await give(server, bob, id, `given ${round}.txt`);
@@ -84,5 +86,4 @@ export async function change(cast: Cast, round: number): Promise<void> {
   if (invitation) await remove(cat, `/v1/groups/${invitation}`);
   await say(server, cat, group.conversation_id, `in the group ${round}`);
   await say(server, cat, contacts.cat.conversation_id, `hello ${round}`);
-  await say(server, ann, id, `from another device ${round}`);
 }

@@ -107,9 +107,10 @@ async function playLate(world: World, { kind, at }: (typeof LATE)[string]): Prom
   await change(cast, 3);
   await opened.pages[0]!.waitForTimeout(SENT_MS);
   await change(cast, 4);
+  // A slow page may ask only now.
+  while (held === 0) await opened.pages[0]!.waitForTimeout(20);
   release();
   await opened.assertCurrent("late again");
-  assert.ok(held > 0, "something was late");
   opened.assertQuiet();
 }
 

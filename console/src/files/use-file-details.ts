@@ -37,30 +37,28 @@ export function useFileDetails<M extends Message>(
   );
   const renew = async () => {
     const isDue = (file: Attachment) => !read.requested.has(toRequest(file)) && isIncomplete(file);
-    const due = shown.filter(({ attachments }) => attachments.some(isDue));
+    let due = shown.filter(({ attachments }) => attachments.some(isDue));
     for (const { attachments } of due) for (const file of attachments) read.requested.add(toRequest(file));
-    // Neighbours share a request.
-    for (let at = due.length; at > 0; ) {
-      const newest = shown.indexOf(due[at - 1]!);
-      const starting_after = shown[newest + 1]?.id;
+    while (due.length > 0) {
+      const { id: newest } = due.at(-1)!;
       const query = {
         conversation_id: conversationId,
         include: "unscanned,image",
         limit: PAGE,
-        starting_after,
+        around: newest,
       };
       // Without an answer the originals are shown.
       const page = await parley.messages.list(query).then(
-        (page) => page,
-        () => ({ data: [] }),
+        ({ data }) => data,
+        () => [],
       );
-      for (const { attachments } of page.data) for (const file of attachments) read.known.set(file.id, file);
-      const oldest = page.data.at(-1)?.id;
-      const before = at;
-      while (at > 0 && (at === before || (oldest !== undefined && due[at - 1]!.id >= oldest))) at--;
-      for (const { attachments } of due.slice(at, before))
+      for (const { attachments } of page) for (const file of attachments) read.known.set(file.id, file);
+      // Neighbours share a request.
+      const oldest = page.at(-1)?.id ?? newest;
+      for (const { id, attachments } of due)
         for (const file of attachments)
-          if (!read.known.has(file.id)) read.known.set(file.id, { ...file, image: null });
+          if (id >= oldest && !read.known.has(file.id)) read.known.set(file.id, { ...file, image: null });
+      due = due.filter(({ id }) => id < oldest && id !== newest);
       read.shown = new WeakMap();
       setVersion((version) => version + 1);
     }

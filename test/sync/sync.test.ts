@@ -318,21 +318,27 @@ test("the name of an erased user leaves the copy", async (t) => {
   assert.ok(await eventually(async () => sender() === null));
 });
 
-test("a conversation that is shown again has changes without events", async (t) => {
+test("a conversation that is shown again has changes without events, and all messages", async (t) => {
   const app = await server();
-  const { ann, bob, conversation } = await pair(app);
+  const { ann, bob, cat, conversation, group } = await trio(app);
   await say(app, bob, conversation, "from Bob");
   const device = await openDevice(t, { url: app.url, token: ann.token });
   const view = device.sync.conversation(conversation);
-  const sender = () => view.getSnapshot().messages[0]?.sender;
   const hide = view.subscribe(() => {});
-  assert.ok(await eventually(async () => sender()?.id === bob.id));
+  const { data } = await device.client.groups.listMembers(group.split("/").at(-1)!);
+  const seat = data.find(({ user_id }) => user_id === cat.id)!;
+  await device.client.groups.removeMember(seat.group_id, seat.id);
+  const removed = () => view.getSnapshot().messages.find(({ type }) => type === "removed");
+  assert.ok(await eventually(async () => removed() !== undefined));
   assert.ok(await settled(device));
   hide();
-  await deleteUser(app.app.core, null, bob.id);
-  assert.equal(sender()!.id, bob.id);
+  // No member any more, so there is no event.
+  await deleteUser(app.app.core, null, cat.id);
+  assert.notEqual(removed()!.data!.user, null);
   show(t, device, conversation);
-  assert.ok(await eventually(async () => sender() === null));
+  assert.ok(await eventually(async () => removed()?.data?.user === null));
+  const page = await device.client.messages.list({ conversation_id: conversation });
+  assert.equal(plain(view.getSnapshot().messages), plain(page.data.toReversed()));
 });
 
 test("wake replaces a connection that other streams of the app share, and misses nothing", async (t) => {

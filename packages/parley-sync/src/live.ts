@@ -336,11 +336,15 @@ export class Live {
   /** Reads the newest messages again: some changes have no event, such as the erasure of a user. */
   async refresh(id: string): Promise<void> {
     const read = () => this.#list(id, { limit: SNAPSHOT.messages });
-    await this.#reading(id, read, (draft, page) => {
-      const { floor, tail } = draft.talk(id) ?? { floor: NOTHING, tail: "" };
-      // Later ones come with their events, which also change the row, and older ones with their page.
-      const data = page.data.filter((message) => message.id >= floor && message.id <= tail);
-      if (data.length > 0) putNewest(draft, id, { data, has_more: true }, false);
+    await this.#reading(id, read, (draft, { data }) => {
+      const read = new Map(data.map((message) => [message.id, message]));
+      const [newest, oldest] = [data[0]?.id ?? "", data.at(-1)?.id ?? NOTHING];
+      // New ones come with their events, which also change the row, and older ones with their page.
+      for (const { id: known } of draft.messages(id)) {
+        const message = read.get(known);
+        if (message) draft.putMessage(message);
+        else if (known >= oldest && known <= newest) draft.removeMessage(id, known);
+      }
     });
   }
 

@@ -1,8 +1,8 @@
 // The reactions to a message, and the dialog to choose one, which says who has reacted.
-import { useCallback, useEffect } from "preact/hooks";
+import { useCallback } from "preact/hooks";
 import type { Message } from "../../../packages/parley-client/src/index.ts";
 import { focusContent } from "../files/open-file.tsx";
-import { type Face, toUser } from "../people/known-people.ts";
+import type { Face } from "../people/known-people.ts";
 import { Avatar, usePeople } from "../people/people.tsx";
 import { useSession } from "../session/session.ts";
 import { Dialog } from "../ui/dialog.tsx";
@@ -94,23 +94,13 @@ export function ReactionPicker(props: {
 
 const SOMEBODY: Face = { name: "Somebody", seed: undefined, picture: undefined };
 
-/** The people who have reacted. Reads the members of a group unless all of them are known. */
+/** The people who have reacted. */
 function Reacted({ message: { conversation_id, reactions } }: { message: Message }) {
-  const { sync, parley } = useSession();
+  const { sync } = useSession();
   const people = usePeople();
   const { conversation } = sync.conversation(conversation_id).getSnapshot();
-  const groupId = conversation?.group_id;
-  const isKnown = reactions.every(({ user_ids }) => user_ids.every((id) => people.findUser(id)));
-  useEffect(() => {
-    if (!groupId || isKnown) return;
-    const learn = async () => {
-      for await (const member of parley.groups.listMembers(groupId)) people.learn([toUser(member)]);
-    };
-    // Without an answer, those who are unknown stay "Somebody".
-    learn().catch(() => {});
-  }, [groupId, isKnown]);
   const toFace = (id: string) => {
-    const user = people.findUser(id);
+    const user = people.findUser(id, conversation_id);
     if (user) return people.toPerson(user);
     return conversation?.contact_id ? people.toFace(conversation) : SOMEBODY;
   };

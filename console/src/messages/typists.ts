@@ -1,7 +1,7 @@
 // Shows who is typing, and announces that the user is.
 import type { Conversation, Parley, TypingEvent } from "../../../packages/parley-client/src/index.ts";
 import type { Sync } from "../../../packages/parley-sync/src/index.ts";
-import { type KnownPeople, toUser } from "../people/known-people.ts";
+import type { KnownPeople } from "../people/known-people.ts";
 import type { Change } from "../session/changes.ts";
 import { Watched } from "../ui/watched.ts";
 
@@ -21,8 +21,6 @@ export class Typists extends Watched {
   /** By conversation and user. */
   #typing = new Map<string, Map<string, Timer>>();
   #people: KnownPeople;
-  /** Users who are not among the members of their group. */
-  #strangers = new Set<string>();
   /** When the user was last announced, by conversation. */
   #announced = new Map<string, number>();
   /** When the last message arrived, by conversation and sender. */
@@ -60,7 +58,7 @@ export class Typists extends Watched {
   toText(conversationId: string, name: string): string {
     const users = [...(this.#typing.get(conversationId)?.keys() ?? [])];
     const isGroup = this.#find(conversationId)?.kind === "group";
-    const names = isGroup ? users.flatMap((id) => this.#toName(id) ?? []) : users.map(() => name);
+    const names = users.map((id) => (isGroup ? this.#toName(id, conversationId) : name));
     if (names.length === 0) return "";
     if (names.length > 2) return `${names.length} people are typing…`;
     return `${names.join(" and ")} ${names.length === 1 ? "is" : "are"} typing…`;
@@ -81,8 +79,6 @@ export class Typists extends Watched {
       user_id,
       setTimeout(() => this.#remove(conversation_id, user_id), SHOWN_MS),
     );
-    const group = this.#find(conversation_id)?.group_id;
-    if (group && this.#toName(user_id) === undefined) void this.#readNames(group, user_id);
     this.notify();
   }
 
@@ -96,22 +92,8 @@ export class Typists extends Watched {
     if (users?.delete(userId)) this.notify();
   }
 
-  /** Returns the name of a member; undefined until it is known. */
-  #toName(id: string): string | undefined {
-    const user = this.#people.findUser(id);
-    if (user) return this.#people.toPerson(user).name;
-    return this.#strangers.has(id) ? "Somebody" : undefined;
-  }
-
-  /** Reads the names of all members. A user who is not among them has just left. */
-  async #readNames(groupId: string, userId: string): Promise<void> {
-    try {
-      for await (const member of this.#parley.groups.listMembers(groupId))
-        this.#people.learn([toUser(member)]);
-      if (!this.#people.findUser(userId)) this.#strangers.add(userId);
-    } catch {
-      // The next announcement retries.
-    }
-    this.notify();
+  #toName(id: string, conversationId: string): string {
+    const user = this.#people.findUser(id, conversationId);
+    return user ? this.#people.toPerson(user).name : "Somebody";
   }
 }

@@ -158,10 +158,10 @@ export class KnownPeople extends Watched {
     }
   }
 
-  /** Returns a user that the console has shown. */
-  findUser(id: string): User | undefined {
-    const key = this.#keys.get(id);
-    return key === undefined ? undefined : this.#users.get(key);
+  /** Returns a user of a conversation: one that the console has shown, or a member of the group in the copy. */
+  findUser(id: string, conversationId: string): NamedUser | undefined {
+    const { members } = this.#sync.conversation(conversationId).getSnapshot();
+    return this.#users.get(this.#keys.get(id) ?? "") ?? members?.find(({ user_id }) => user_id === id);
   }
 
   /** Returns the person of a user; null stands for an erased one. */

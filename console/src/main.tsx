@@ -31,6 +31,7 @@ import "./messages/conversation.css";
 import "./files/file-bar.css";
 import "./files/files.css";
 import "./messages/messages.css";
+import "./messages/message-text.css";
 import "./messages/message-files.css";
 import "./messages/reactions.css";
 import "./groups/groups.css";

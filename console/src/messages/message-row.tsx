@@ -18,6 +18,7 @@ import { toError } from "../session/copy.ts";
 import { useSession } from "../session/session.ts";
 import { formatClock, formatFullTime, formatSize } from "../ui/format.ts";
 import { Icon } from "../ui/icons.tsx";
+import { MessageText } from "./message-text.tsx";
 import { type MessageActions, MessageTools, useAttention } from "./message-tools.tsx";
 import { Reactions } from "./reactions.tsx";
 import { type Progress, Tick } from "./tick.tsx";
@@ -85,7 +86,7 @@ function MessageView({ message, actions, own, follows, quoted, progress, refused
       )}
       {message.files.length > 0 && <PendingFiles message={message} />}
       <div class="message-end">
-        {text !== null && <p class="message-text">{text}</p>}
+        {text !== null && <MessageText message={{ ...message, text }} isReachable={isReachable} />}
         {message.files.length > 0 && <Sending message={message} isHeldUp={message.reason !== null} />}
         {refusedEdit && (
           <Refused
@@ -266,7 +267,7 @@ export function OutgoingRow(props: {
       )}
       {message.files.length > 0 && <PendingFiles message={message} />}
       <div class="message-end">
-        {message.text && <p class="message-text">{message.text}</p>}
+        {message.text && <MessageText message={{ ...message, text: message.text }} isReachable={false} />}
         <Sending message={message} isHeldUp={props.isHeldUp} />
       </div>
     </MessageLine>

@@ -212,8 +212,9 @@ testScenes("the selection of files", {
     const box = (await opener(page, "3.txt").boundingBox())!;
     const [x, y] = [box.x + 60, box.y + 60];
     await touch.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
-    await assertSelected(page, "3.txt");
+    await page.getByRole("menu").waitFor();
     await touch.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+    await page.getByRole("menuitem", { name: "Select" }).click();
     await assertSelected(page, "3.txt");
     assert.equal(await dialog(page).count(), 0);
     await opener(page, "1.txt").click();

@@ -2,6 +2,7 @@
 import { useCallback } from "preact/hooks";
 import type { Attachment, Message } from "../../../packages/parley-client/src/index.ts";
 import { localAddress, type Session, useSession } from "../session/session.ts";
+import { useCopy } from "../session/use-copy.ts";
 
 /** The most files of an archive. */
 export const MAX_ARCHIVED = 250;
@@ -39,18 +40,9 @@ export function useRename(): (file: SharedFile, filename: string) => Promise<boo
 }
 
 export function useCopyLink(): (file: SharedFile) => Promise<void> {
-  const { say, report } = useSession();
-  return useCallback(
-    async (file) => {
-      try {
-        await navigator.clipboard.writeText(file.file_url);
-        say("Link copied. It opens for anyone who has it, for at least an hour.");
-      } catch {
-        report("The link was not copied.", new Error("The browser allows that only on https pages."));
-      }
-    },
-    [say, report],
-  );
+  const copy = useCopy();
+  const done = "Link copied. It opens for anyone who has it, for at least an hour.";
+  return useCallback((file) => copy(file.file_url, done), [copy]);
 }
 
 /** Downloads one file as it is, and several as one ZIP. */

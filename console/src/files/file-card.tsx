@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Attachment } from "../../../packages/parley-client/src/index.ts";
 import { useAttention } from "../messages/message-tools.tsx";
 import { localAddress } from "../session/session.ts";
-import { EditableName } from "../ui/editable.tsx";
+import { EditableName, NameField } from "../ui/editable.tsx";
 import { formatFullTime, formatSize, formatTime } from "../ui/format.ts";
 import { Icon, IconButton } from "../ui/icons.tsx";
 import type { SharedFile } from "./file-actions.ts";
@@ -14,6 +14,7 @@ import { type Box, isPreviewable, Picture } from "./picture.tsx";
 export interface FileActions {
   /** Opens the file, or selects it. */
   press: (file: SharedFile, event: MouseEvent) => void;
+  open: (file: SharedFile) => void;
   select: (file: SharedFile, isRange: boolean) => void;
   rename: (file: SharedFile, filename: string) => Promise<boolean>;
   copyLink: (file: SharedFile) => void;
@@ -32,15 +33,17 @@ interface Content {
   isSelected: boolean;
   /** Whether Tab reaches the card. */
   isActive: boolean;
+  /** Called when the field for a new name closes; undefined if it is not open. */
+  onRenameEnd: (() => void) | undefined;
 }
 
 /** Renders only when it changes, because there are many. */
 export function FileCard(props: Content & { at: number; style: Record<string, string> }) {
-  const { file, actions, sender, isEditable, thumb, isSelected, isActive } = props;
+  const { file, actions, sender, isEditable, thumb, isSelected, isActive, onRenameEnd } = props;
   const { hasAttention, listeners } = useAttention();
   const content = useMemo(
     () => <CardContent {...props} hasAttention={hasAttention} />,
-    [file, actions, sender, isEditable, thumb, isSelected, isActive, hasAttention],
+    [file, actions, sender, isEditable, thumb, isSelected, isActive, hasAttention, onRenameEnd],
   );
   return (
     <div
@@ -59,9 +62,15 @@ export function FileCard(props: Content & { at: number; style: Record<string, st
 }
 
 function CardContent(props: Content & { hasAttention: boolean }) {
-  const { file, actions, sender, isEditable, isSelected, hasAttention } = props;
+  const { file, actions, sender, isEditable, isSelected, hasAttention, onRenameEnd } = props;
   const { filename } = file;
   const dot = filename.lastIndexOf(".");
+  const name = {
+    value: filename,
+    what: "file",
+    ...(dot > 0 && { selectUpTo: dot }),
+    onSave: (filename: string) => actions.rename(file, filename),
+  };
   return (
     <>
       <button
@@ -87,13 +96,11 @@ function CardContent(props: Content & { hasAttention: boolean }) {
         <Icon name="check" />
       </button>
       <div class="card-text">
-        <EditableName
-          value={filename}
-          what="file"
-          readOnly={!isEditable || !hasAttention}
-          {...(dot > 0 && { selectUpTo: dot })}
-          onSave={(filename) => actions.rename(file, filename)}
-        />
+        {onRenameEnd ? (
+          <NameField {...name} onEnd={onRenameEnd} />
+        ) : (
+          <EditableName {...name} readOnly={!isEditable || !hasAttention} />
+        )}
         <span class="card-about muted small">
           {sender && <span class="card-sender ellipsis">{sender}</span>}
           <span class="card-size">{formatSize(file.file_size)}</span>

@@ -1,11 +1,13 @@
 // The files as a grid or a list. Renders only what is in view, so that 10,000 files scroll as fast as ten. One tab
 // stop; the arrow keys move between files.
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSession } from "../session/session.ts";
+import { ContextMenu } from "../ui/context-menu.tsx";
 import { hasModifier } from "../ui/keys.ts";
-import { useKeptPlace, useLongPress, useSeen } from "../ui/use-scrolling.ts";
-import { isEditable, type SharedFile } from "./file-actions.ts";
+import { MenuItem } from "../ui/menu.tsx";
+import { useKeptPlace, useSeen } from "../ui/use-scrolling.ts";
+import { isEditable, type SharedFile, useDownload } from "./file-actions.ts";
 import { type FileActions, FileCard } from "./file-card.tsx";
 import { type Line, toLine, toLines, toShape, type View } from "./file-order.ts";
 import type { Selection } from "./use-selection.ts";
@@ -46,7 +48,13 @@ export function FileGrid(props: Grid) {
     // Keep the active file rendered out of view, so that it keeps the focus.
     (at >= start && at < start + files.length);
   const last = lines.at(-1);
-  const press = useLongPress((id) => selection.toggle(id));
+  const [renaming, rename] = useState("");
+  const endRenaming = useCallback(() => rename(""), []);
+  const toItems = (id: string) => {
+    const file = files.find((each) => each.id === id);
+    const onRename = file && isEditable(file, session) ? () => rename(id) : undefined;
+    return file && <FileItems {...props} file={file} onRename={onRename} />;
+  };
   const listeners = {
     onKeyDown: (event: KeyboardEvent) => onKey(event, { ...props, lines, at, activate, height: seen.height }),
     // Some browsers click on keyup of Space.
@@ -57,7 +65,7 @@ export function FileGrid(props: Grid) {
     },
   };
   return (
-    <div ref={box} class={`files ${view}`} tabIndex={-1} {...press}>
+    <div ref={box} class={`files ${view}`} tabIndex={-1}>
       <div
         class="file-lines"
         style={{ height: `${last ? last.top + last.height : 0}px` }}
@@ -78,6 +86,7 @@ export function FileGrid(props: Grid) {
                 thumb={shape.thumb}
                 isSelected={selection.has(file.id)}
                 isActive={line.start + column === at}
+                onRenameEnd={renaming === file.id ? endRenaming : undefined}
                 at={line.start + column}
                 style={{
                   transform: `translate(${column * shape.across}px, ${line.top}px)`,
@@ -90,7 +99,40 @@ export function FileGrid(props: Grid) {
         )}
       </div>
       {props.children}
+      <ContextMenu label="File actions" box={box} rows=".card" items={toItems} />
     </div>
+  );
+}
+
+/** `onRename`: undefined if the file may be neither renamed nor deleted. */
+function FileItems(props: Grid & { file: SharedFile; onRename: (() => void) | undefined }) {
+  const { file, actions, selection, onRename } = props;
+  const download = useDownload();
+  return (
+    <>
+      <MenuItem icon="file" onSelect={() => actions.open(file)}>
+        Open
+      </MenuItem>
+      <MenuItem icon="select" onSelect={() => selection.toggle(file.id)}>
+        {selection.has(file.id) ? "Deselect" : "Select"}
+      </MenuItem>
+      <MenuItem icon="download" onSelect={() => download([file])}>
+        Download
+      </MenuItem>
+      <MenuItem icon="copy" onSelect={() => actions.copyLink(file)}>
+        Copy link
+      </MenuItem>
+      {onRename && (
+        <>
+          <MenuItem icon="edit" onSelect={onRename}>
+            Rename
+          </MenuItem>
+          <MenuItem icon="trash" danger onSelect={() => actions.remove(file)}>
+            Delete
+          </MenuItem>
+        </>
+      )}
+    </>
   );
 }
 

@@ -121,6 +121,7 @@ function useFileActions(
         else if (isClick && (event.ctrlKey || event.metaKey || selection.isOn)) selection.toggle(file.id);
         else lookAt(file.id);
       },
+      open: ({ id }) => latest.current.lookAt(id),
       select: ({ id }, isRange) => {
         const { selection } = latest.current;
         if (isRange) selection.extend(id, id);

@@ -67,13 +67,13 @@ export function GroupHeader(props: { group: Group; onBack: () => void; tabs: Com
   );
 }
 
-function Leave({ group, onClose }: { group: Group; onClose: () => void }) {
+export function Leave({ group, onClose }: { group: Group; onClose: () => void }) {
   const { parley, events, say, report, refreshMe } = useSession();
   const { id, name, conversation_id } = group;
   const leave = async () => {
     try {
       await parley.groups.leave(id);
-      leaveForGood();
+      if (location.hash === `#${id}`) leaveForGood();
       events.publish({ type: "group.deleted", payload: { id, conversation_id } });
       say(`You left ${name}.`);
       refreshMe();

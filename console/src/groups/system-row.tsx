@@ -18,7 +18,7 @@ export function SystemRow({ message, actions }: { message: Message; actions: Mes
         {formatClock(message.created_at)}
       </time>
       <Reactions message={message} actions={actions} isReachable={attention.isFocused} />
-      <MessageTools message={message} actions={actions} own={false} {...attention} />
+      <MessageTools message={message} actions={actions} {...attention} />
     </li>
   );
 }

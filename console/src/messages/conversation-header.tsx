@@ -133,7 +133,7 @@ export function ContactHeader(props: {
   );
 }
 
-function RemoveContact(props: { contact: Contact; name: string; onClose: () => void }) {
+export function RemoveContact(props: { contact: Contact; name: string; onClose: () => void }) {
   const { contact, name } = props;
   const { parley, events, report, refreshMe } = useSession();
   const remove = async () => {

@@ -5,13 +5,14 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../../../packages/parley-client/src/index.ts";
 import type { EditOperation } from "../../../packages/parley-sync/src/index.ts";
 import { useSession } from "../session/session.ts";
+import { ContextMenu } from "../ui/context-menu.tsx";
 import { formatDay, isSameDay } from "../ui/format.ts";
 import { oncePerFrame } from "../ui/frames.ts";
 import { IconButton } from "../ui/icons.tsx";
 import { hasModifier } from "../ui/keys.ts";
 import { PageFailure, Reading } from "../ui/page-notes.tsx";
 import { MessageRow, OutgoingRow } from "./message-row.tsx";
-import type { MessageActions } from "./message-tools.tsx";
+import { listChoices, type MessageActions, MessageItems } from "./message-tools.tsx";
 import type { Progress } from "./tick.tsx";
 import type { Messages, useQuoted } from "./use-messages.ts";
 import { isNews } from "./use-reading.ts";
@@ -53,7 +54,8 @@ export function MessageList(props: {
 }) {
   const { pages, actions, newAfter, toQuoted } = props;
   const isHeldUp = pages.outgoing.find(({ state }) => state !== "failed")?.reason != null;
-  const { me } = useSession();
+  const session = useSession();
+  const { me } = session;
   const box = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(true);
   useScroll(box, props, setAtEnd);
@@ -61,6 +63,11 @@ export function MessageList(props: {
   const toProgress = (message: Message) => {
     if (message.type !== "text" || message.sender?.id !== me.id) return undefined;
     return message.id <= (props.contactReadId ?? "") ? "read" : props.toProgress(message);
+  };
+  const toItems = (id: string) => {
+    const message = pages.items.find((each) => each.id === id);
+    const choices = message ? listChoices(message, actions, session) : [];
+    return choices.length > 0 && <MessageItems message={message!} choices={choices} />;
   };
   return (
     <div
@@ -112,6 +119,7 @@ export function MessageList(props: {
           <IconButton icon="down" label="Go to the newest message" onClick={props.onNewest} />
         </div>
       )}
+      <ContextMenu label="Message actions" box={box} rows=".message" items={toItems} />
     </div>
   );
 }

@@ -64,7 +64,7 @@ function MessageView({ message, actions, own, follows, quoted, progress, refused
       after={
         <>
           <Reactions message={message} actions={actions} isReachable={isReachable} />
-          <MessageTools message={message} actions={actions} own={own} {...attention} />
+          <MessageTools message={message} actions={actions} {...attention} />
         </>
       }
     >

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Attachment, Message } from "../../../packages/parley-client/src/index.ts";
 import type { Person, User } from "../people/known-people.ts";
-import { useSession } from "../session/session.ts";
+import { type Session, useSession } from "../session/session.ts";
 import { IconButton, type IconName } from "../ui/icons.tsx";
 import { Menu, MenuItem } from "../ui/menu.tsx";
 
@@ -16,6 +16,7 @@ export interface MessageActions {
   toggle: (message: Message, emoji: string) => void;
   /** Lists who has read a message. */
   showReaders: (message: Message) => void;
+  copy: (message: Message) => void;
   reply: (message: Message) => void;
   edit: (message: Message) => void;
   remove: (message: Message) => void;
@@ -47,44 +48,62 @@ function isTouched(): boolean {
   return matchMedia("(hover: none)").matches;
 }
 
+type MessageChoice = readonly [IconName, string, (message: Message) => void];
+
+/** Returns what the user can do with a message. */
+export function listChoices(
+  message: Message,
+  actions: MessageActions,
+  { me, can }: Pick<Session, "me" | "can">,
+): MessageChoice[] {
+  const isText = message.type === "text";
+  const isOwn = message.sender?.id === me.id;
+  const mayWrite = can("messages:write");
+  const all: [...MessageChoice, boolean][] = [
+    ["reply", "Reply", actions.reply, mayWrite && isText],
+    ["react", "React", actions.react, mayWrite],
+    ["copy", "Copy text", actions.copy, message.text !== null],
+    ["checks", "Read by", actions.showReaders, isText && isOwn && actions.kind === "group"],
+    ["edit", "Edit", actions.edit, mayWrite && isText && isOwn],
+    ["trash", "Delete", actions.remove, mayWrite],
+  ];
+  return all.filter(([, , , isPossible]) => isPossible).map(([icon, label, act]) => [icon, label, act]);
+}
+
+/** The same as items of a menu. */
+export function MessageItems({ message, choices }: { message: Message; choices: readonly MessageChoice[] }) {
+  return choices.map(([icon, label, act]) => (
+    <MenuItem key={icon} icon={icon} danger={icon === "trash"} onSelect={() => act(message)}>
+      {label}
+    </MenuItem>
+  ));
+}
+
 /** Buttons while the message has the mouse or the focus; on touch screens, a menu that is always shown. */
 export function MessageTools(props: {
   message: Message;
   actions: MessageActions;
-  own: boolean;
   hasAttention: boolean;
   isFocused: boolean;
 }) {
-  const { message, actions, own } = props;
-  const { can } = useSession();
-  const isText = message.type === "text";
-  const mayWrite = can("messages:write");
-  const all: [IconName, string, (message: Message) => void, boolean][] = [
-    ["reply", "Reply", actions.reply, mayWrite && isText],
-    ["react", "React", actions.react, mayWrite],
-    ["checks", "Read by", actions.showReaders, isText && own && actions.kind === "group"],
-    ["edit", "Edit", actions.edit, mayWrite && isText && own],
-    ["trash", "Delete", actions.remove, mayWrite],
-  ];
-  const choices = all.filter(([, , , isPossible]) => isPossible);
-  if (choices.length === 0) return null;
+  const { message, actions } = props;
+  const choices = listChoices(message, actions, useSession());
   if (isTouched()) {
+    if (choices.length === 0) return null;
     return (
       <span class="message-actions">
         <Menu label="Message actions" isInList isReachable={props.isFocused}>
-          {choices.map(([icon, label, act]) => (
-            <MenuItem key={icon} icon={icon} danger={icon === "trash"} onSelect={() => act(message)}>
-              {label}
-            </MenuItem>
-          ))}
+          <MessageItems message={message} choices={choices} />
         </Menu>
       </span>
     );
   }
-  if (!props.hasAttention) return null;
+  // The context menu has the rest.
+  const buttons = choices.filter(([icon]) => icon !== "copy");
+  if (!props.hasAttention || buttons.length === 0) return null;
   return (
     <span class="message-actions">
-      {choices.map(([icon, label, act]) => (
+      {buttons.map(([icon, label, act]) => (
         <IconButton
           key={icon}
           icon={icon}

@@ -16,6 +16,7 @@ import { useOpenFile } from "../place.ts";
 import { MessageSearch } from "../search/message-search.tsx";
 import { useView } from "../session/copy.ts";
 import { useChanges, useSession } from "../session/session.ts";
+import { useCopy } from "../session/use-copy.ts";
 import { Icon } from "../ui/icons.tsx";
 import { NotAllowed, PageFailure, Reading, toNotAllowed } from "../ui/page-notes.tsx";
 import { useRedraw } from "../ui/use-redraw.ts";
@@ -296,6 +297,7 @@ function useActions(parts: {
 }): MessageActions {
   const { drafts } = useSession();
   const people = usePeople();
+  const copy = useCopy();
   const latest = useRef(parts);
   latest.current = parts;
   const toggle = useToggleReaction();
@@ -305,6 +307,7 @@ function useActions(parts: {
       kind,
       react: (message) => ask({ kind: "react", message }),
       toggle,
+      copy: ({ text }) => copy(text!, "Message copied."),
       showReaders: (message) => ask({ kind: "readers", message }),
       reply: (message) => {
         setEditing(undefined);
@@ -318,7 +321,7 @@ function useActions(parts: {
       toPerson: (sender) => people.toPerson(sender),
       toName: (sender) => people.toPerson(sender).name,
     };
-  }, [id, kind, drafts, toggle, setEditing, ask, jump, show, people.version]);
+  }, [id, kind, drafts, toggle, copy, setEditing, ask, jump, show, people.version]);
 }
 
 function MessageDialog(

@@ -8,18 +8,12 @@ import { useSession } from "../session/session.ts";
 import { counted, formatTime } from "../ui/format.ts";
 import { Icon } from "../ui/icons.tsx";
 import { ListBox, type Listed } from "../ui/list-box.tsx";
+import { type Entry, toPlace } from "./entry.ts";
+import { useEntryMenu } from "./entry-menu.tsx";
 import type { Face } from "./known-people.ts";
 import { Avatar, toContactHint, toOneLine, usePeople } from "./people.tsx";
 
 const ROW = 60;
-
-/** A conversation, or a contact or group that was searched for or has no conversation. */
-export type Entry = Contact | InboxEntry | Group;
-
-/** Returns the id of an entry's contact or group. */
-export function toPlace(entry: Entry): string {
-  return "contact_id" in entry ? (entry.contact_id ?? entry.group_id!) : entry.id;
-}
 
 export function ContactList(props: {
   label: string;
@@ -27,10 +21,14 @@ export function ContactList(props: {
   openId: string;
   onOpen: (entry: Entry) => void;
 }) {
+  const { toItems, dialog } = useEntryMenu();
   return (
-    <ListBox {...props} rowHeight={ROW} toId={toPlace}>
-      {(entry) => <Row entry={entry} />}
-    </ListBox>
+    <>
+      <ListBox {...props} rowHeight={ROW} toId={toPlace} menu={toItems}>
+        {(entry) => <Row entry={entry} />}
+      </ListBox>
+      {dialog}
+    </>
   );
 }
 

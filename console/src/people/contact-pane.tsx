@@ -22,7 +22,8 @@ import { PageFailure, Reading, toCount, toNotAllowed } from "../ui/page-notes.ts
 import { type Pages, usePages } from "../ui/use-pages.ts";
 import { useSettled } from "../ui/use-settled.ts";
 import { AddContact } from "./add-contact.tsx";
-import { ContactList, type Entry, toPlace } from "./contact-list.tsx";
+import { ContactList } from "./contact-list.tsx";
+import { type Entry, toPlace } from "./entry.ts";
 
 const PAGE = 100;
 

@@ -1,6 +1,7 @@
 // A list box that renders only the rows in view, so that 100,000 scroll as fast as ten.
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ContextMenu } from "./context-menu.tsx";
 import { hasModifier } from "./keys.ts";
 import type { Pages } from "./use-pages.ts";
 import { useMeasure } from "./use-scrolling.ts";
@@ -23,6 +24,8 @@ export function ListBox<Item>(props: {
   /** The id of the open item. */
   openId: string;
   onOpen: (item: Item) => void;
+  /** Returns the items of the context menu. */
+  menu?: (item: Item) => ComponentChildren;
   children: (item: Item) => ComponentChildren;
 }) {
   const { pages, rowHeight, toId, onOpen } = props;
@@ -59,7 +62,7 @@ export function ListBox<Item>(props: {
     else return;
     event.preventDefault();
   };
-  return (
+  const list = (
     <div
       ref={box}
       class="list-box"
@@ -96,6 +99,25 @@ export function ListBox<Item>(props: {
       </div>
     </div>
   );
+  return (
+    <>
+      {list}
+      {props.menu && <ItemMenu box={box} items={items} toId={toId} menu={props.menu} />}
+    </>
+  );
+}
+
+function ItemMenu<Item>(props: {
+  box: { current: HTMLElement | null };
+  items: readonly Item[];
+  toId: (item: Item) => string;
+  menu: (item: Item) => ComponentChildren;
+}) {
+  const toItems = (id: string) => {
+    const item = props.items.find((each) => props.toId(each) === id);
+    return item && props.menu(item);
+  };
+  return <ContextMenu label="Actions" box={props.box} rows=".list-row" items={toItems} />;
 }
 
 function reveal(box: HTMLElement, top: number, height: number): void {

@@ -1,5 +1,5 @@
-// A button that opens a menu. Arrow keys move in it, letters find an item, Escape and Tab close it, and the focus
-// returns.
+// A menu, and a button that opens it. Arrow keys move in it, letters find an item, Escape and Tab close it, and the
+// focus returns.
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
@@ -51,18 +51,40 @@ export function Menu(props: {
         <span class="visually-hidden">{label}</span>
       </button>
       {isOpen && (
-        <Items label={label} head={props.head} button={button} onClose={close} onLeave={() => setOpen(false)}>
+        <MenuItems
+          label={label}
+          head={props.head}
+          button={button.current!}
+          anchor={toAnchor(button.current!)}
+          onClose={close}
+          onLeave={() => setOpen(false)}
+        >
           {props.children}
-        </Items>
+        </MenuItems>
       )}
     </>
   );
 }
 
-function Items(props: {
+/** Where a menu opens, in pixels of the window: above or below this, from its left or up to its right. */
+export interface Anchor {
+  top: number;
+  bottom: number;
+  left?: number;
+  right?: number;
+}
+
+function toAnchor(button: HTMLElement): Anchor {
+  const { top, bottom, right } = button.getBoundingClientRect();
+  return { top, bottom, right };
+}
+
+export function MenuItems(props: {
   label: string;
-  head: ComponentChildren;
-  button: { current: HTMLElement | null };
+  head?: ComponentChildren;
+  anchor: Anchor;
+  /** The button that closes it, too. */
+  button?: HTMLElement;
   /** Closes the menu and returns the focus. */
   onClose: () => void;
   /** Closes the menu without moving the focus. */
@@ -73,13 +95,12 @@ function Items(props: {
   const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const element = box.current!;
-    const button = props.button.current!;
     // In the top layer nothing covers it, not even a dialog.
     element.showPopover();
-    place(element, button);
+    place(element, props.anchor);
     listItems(element)[0]?.focus();
     const leave = ({ target }: Event) => {
-      if (!element.contains(target as Node) && !button.contains(target as Node)) onLeave();
+      if (!element.contains(target as Node) && !props.button?.contains(target as Node)) onLeave();
     };
     addEventListener("pointerdown", leave, true);
     addEventListener("resize", onLeave);
@@ -101,7 +122,12 @@ function Items(props: {
   return (
     <div ref={box} class="menu" popover="manual">
       {props.head}
-      <div role="menu" aria-label={props.label} onKeyDown={onKeyDown}>
+      <div
+        role="menu"
+        aria-label={props.label}
+        onKeyDown={onKeyDown}
+        onContextMenu={(event) => event.preventDefault()}
+      >
         <CloseContext.Provider value={onClose}>{props.children}</CloseContext.Provider>
       </div>
     </div>
@@ -139,14 +165,13 @@ function moveIn(box: HTMLElement, key: string): boolean {
   return true;
 }
 
-/** Places the menu below the button, or above it if there is no room. */
-function place(box: HTMLElement, button: HTMLElement): void {
-  const { top, bottom, right } = button.getBoundingClientRect();
+/** Places the menu below its anchor, or above it if there is no room. */
+function place(box: HTMLElement, { top, bottom, left, right = 0 }: Anchor): void {
   const { offsetWidth, offsetHeight } = box;
   const below = bottom + GAP / 2;
   const isBelow = below + offsetHeight + GAP <= innerHeight;
-  const left = Math.min(right - offsetWidth, innerWidth - offsetWidth - GAP);
-  box.style.left = `${Math.max(GAP, left)}px`;
+  const from = Math.min(left ?? right - offsetWidth, innerWidth - offsetWidth - GAP);
+  box.style.left = `${Math.max(GAP, from)}px`;
   box.style.top = `${isBelow ? below : Math.max(GAP, top - offsetHeight - GAP / 2)}px`;
 }
 

@@ -1,13 +1,10 @@
-// Measures the visible part of a long list, keeps it in place, and detects a long press.
+// Measures the visible part of a long list and keeps it in place.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SharedFile } from "../files/file-actions.ts";
 import { type Line, toLine } from "../files/file-order.ts";
 
 /** Render the list again after scrolling this many pixels. */
 const STEP = 120;
-const LONG_PRESS_MS = 500;
-/** How far a finger may move during a long press, in pixels. */
-const MAX_SHIFT = 10;
 
 type BoxRef = { current: HTMLElement | null };
 
@@ -77,39 +74,4 @@ export function useKeptPlace(
       );
     if (line) box.current!.scrollTop = line.top + below;
   }, [lines]);
-}
-
-/** Calls `act` with the id of the card on a long press. Returns the event listeners to attach. */
-export function useLongPress(act: (id: string) => void) {
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const start = useRef({ x: 0, y: 0 });
-  /** The click at the end of a long press must not open the file. */
-  const isDone = useRef(false);
-  const end = () => clearTimeout(timer.current);
-  return {
-    onPointerDown: (event: PointerEvent) => {
-      end();
-      isDone.current = false;
-      const id = (event.target as Element).closest(".thumb")?.closest(".card")?.id;
-      if (event.pointerType !== "touch" || !event.isPrimary || id === undefined) return;
-      start.current = { x: event.clientX, y: event.clientY };
-      timer.current = setTimeout(() => {
-        isDone.current = true;
-        act(id);
-      }, LONG_PRESS_MS);
-    },
-    onPointerMove: ({ clientX, clientY }: PointerEvent) => {
-      if (Math.hypot(clientX - start.current.x, clientY - start.current.y) > MAX_SHIFT) end();
-    },
-    onPointerUp: end,
-    onPointerCancel: end,
-    onContextMenu: (event: MouseEvent) => {
-      if ((event as PointerEvent).pointerType === "touch") event.preventDefault();
-    },
-    onClickCapture: (event: MouseEvent) => {
-      if (!isDone.current) return;
-      isDone.current = false;
-      event.stopPropagation();
-    },
-  };
 }

@@ -64,7 +64,7 @@ test("a member is mentioned, and deletes a system message for themselves", {
   for (const { page } of people) await page.getByRole("option", { name: /Climbers/ }).click();
   await say(server, ann.user, conversation_id, "Who comes?");
   await say(server, ann.user, conversation_id, "Bob, do you?", { mentions: [bob.user.id] });
-  const label = (page: typeof bob.page) => page.getByText("Mentions you");
+  const label = (page: typeof bob.page) => page.locator(".message").getByText("Mentions you");
   await find(bob.page, "Bob, do you?").getByText("Mentions you").waitFor();
   assert.equal(await label(bob.page).count(), 1);
   await assertAccessible(bob.page, "a message that mentions");

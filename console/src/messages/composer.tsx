@@ -1,6 +1,6 @@
 // The composer: writes a new message, kept as a draft, or edits one of the user's messages.
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Message } from "../../../packages/parley-client/src/index.ts";
 import { toOneLine } from "../people/people.tsx";
 import { useSession } from "../session/session.ts";
@@ -8,6 +8,7 @@ import { formatSize } from "../ui/format.ts";
 import { Icon, IconButton } from "../ui/icons.tsx";
 import { useWatched } from "../ui/use-redraw.ts";
 import type { Draft } from "./drafts.ts";
+import { findMentioned, MentionLine, useMentionable, useMentions } from "./mentions.tsx";
 import type { MessageActions } from "./message-tools.tsx";
 
 /** The maximum length of a message in characters. */
@@ -19,8 +20,8 @@ interface Composing {
   editing: Message | undefined;
   onEditEnd: () => void;
   onPick: () => void;
-  /** Sends the draft. */
-  onSend: () => void;
+  /** Sends the draft. `mentions`: the ids of those whom the text mentions. */
+  onSend: (mentions: readonly string[]) => void;
   onEditLast: () => void;
   /** Asks whether to delete a message whose text was removed. */
   onRemove: (message: Message) => void;
@@ -40,6 +41,14 @@ export function Composer(props: Composing) {
     if (editing || replyTo) field.current!.focus();
   }, [editing, replyTo]);
   const text = editing ? edited : draft.text;
+  const users = useMentionable(props.conversationId, editing !== undefined, text.includes("@"));
+  const mentioned = useMemo(() => findMentioned(text, users), [text, users]);
+  const onText = (value: string) => {
+    if (editing) return setEdited(value);
+    change({ text: value });
+    if (value.trim() !== "") typists.announce(props.conversationId);
+  };
+  const mentions = useMentions(field, users, onText);
   const length = [...text].length;
   const isReady = length <= MAX_TEXT && (text.trim() !== "" || (editing ? true : files.length > 0));
   const save = useSave(props);
@@ -49,7 +58,7 @@ export function Composer(props: Composing) {
     const written = text.replace(/^\s*\n/, "").trimEnd();
     if (editing) return save(editing, written);
     change({ text: written });
-    props.onSend();
+    props.onSend(mentioned.map(({ id }) => id));
   };
   const leave = () => {
     if (editing) props.onEditEnd();
@@ -58,7 +67,8 @@ export function Composer(props: Composing) {
   const onKeyDown = (event: KeyboardEvent) => {
     // Enter may accept a word of an input method. Safari first ends the composition, and sends this key code.
     if (event.isComposing || event.keyCode === 229) return;
-    if (event.key === "Enter" && !event.shiftKey) submit();
+    if (mentions.onKeyDown(event)) event.preventDefault();
+    else if (event.key === "Enter" && !event.shiftKey) submit();
     else if (event.key === "Escape" && (editing || replyTo)) leave();
     else if (event.key === "ArrowUp" && text === "" && !editing) props.onEditLast();
     else return;
@@ -72,18 +82,19 @@ export function Composer(props: Composing) {
         submit();
       }}
     >
-      {editing ? (
+      {editing && (
         <About label="Stop editing" onClose={leave}>
           <strong>Editing</strong> {toOneLine(editing)}
         </About>
-      ) : (
-        replyTo && (
-          <About label="Cancel reply" onClose={leave}>
-            <strong>Reply to {toName(replyTo.sender)}</strong> {toOneLine(replyTo)}
-          </About>
-        )
+      )}
+      {!editing && replyTo && (
+        <About label="Cancel reply" onClose={leave}>
+          <strong>Reply to {toName(replyTo.sender)}</strong> {toOneLine(replyTo)}
+        </About>
       )}
       {!editing && files.length > 0 && <DraftFiles files={files} onChange={(files) => change({ files })} />}
+      <MentionLine users={mentioned} />
+      {mentions.list}
       <div class="composer-row">
         {!editing && <IconButton icon="attach" label="Attach files" onClick={props.onPick} />}
         <textarea
@@ -93,29 +104,38 @@ export function Composer(props: Composing) {
           aria-label={editing ? "Edit the message" : `Message to ${props.name}`}
           placeholder="Write a message"
           value={text}
-          onInput={({ currentTarget: { value } }) => {
-            if (editing) return setEdited(value);
-            change({ text: value });
-            if (value.trim() !== "") typists.announce(props.conversationId);
+          {...mentions.attributes}
+          onInput={({ currentTarget }) => {
+            onText(currentTarget.value);
+            mentions.look();
           }}
           onKeyDown={onKeyDown}
+          onKeyUp={(event) => event.key !== "Escape" && mentions.look()}
+          onClick={mentions.look}
+          onBlur={mentions.close}
         />
-        <button
-          type="submit"
-          class="icon-button send"
-          disabled={!isReady}
-          aria-label={editing ? "Save" : "Send"}
-          title={editing ? "Save" : "Send"}
-        >
-          <Icon name={editing ? "check" : "send"} />
-        </button>
+        <SendButton isEdit={editing !== undefined} isReady={isReady} />
       </div>
-      {length > MAX_TEXT && (
-        <p class="failure small" role="alert">
-          The text has {length} characters. A message has at most {MAX_TEXT}.
-        </p>
-      )}
+      <TooLong length={length} />
     </form>
+  );
+}
+
+function SendButton({ isEdit, isReady }: { isEdit: boolean; isReady: boolean }) {
+  const label = isEdit ? "Save" : "Send";
+  return (
+    <button type="submit" class="icon-button send" disabled={!isReady} aria-label={label} title={label}>
+      <Icon name={isEdit ? "check" : "send"} />
+    </button>
+  );
+}
+
+function TooLong({ length }: { length: number }) {
+  if (length <= MAX_TEXT) return null;
+  return (
+    <p class="failure small" role="alert">
+      The text has {length} characters. A message has at most {MAX_TEXT}.
+    </p>
   );
 }
 

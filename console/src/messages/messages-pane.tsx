@@ -90,8 +90,8 @@ function OpenMessages(props: Pane & { conversation: InboxEntry; state: Conversat
   const actions = useActions({ id, kind, setEditing, ask, lookAt, jump: target.show, show });
   const news = useNews(id, name, actions.toName);
   const markRead = useMarkRead(conversation, pages.items);
-  const send = () => {
-    sendDraft(sync, id, drafts.get(id));
+  const send = (mentions: readonly string[]) => {
+    sendDraft(sync, id, drafts.get(id), mentions);
     drafts.clear(id);
     newLine.clear();
     target.toEnd();
@@ -226,8 +226,13 @@ function focusField(): void {
 }
 
 /** Splits a draft with more files than a message may have. */
-function sendDraft(sync: Sync, id: string, { text, files, replyTo }: Draft): void {
-  sync.send(id, { text, files: files.slice(0, MAX_FILES), replyTo: replyTo?.id });
+function sendDraft(
+  sync: Sync,
+  id: string,
+  { text, files, replyTo }: Draft,
+  mentions: readonly string[],
+): void {
+  sync.send(id, { text, mentions, files: files.slice(0, MAX_FILES), replyTo: replyTo?.id });
   for (let at = MAX_FILES; at < files.length; at += MAX_FILES)
     sync.send(id, { files: files.slice(at, at + MAX_FILES) });
 }

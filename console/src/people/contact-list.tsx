@@ -2,6 +2,7 @@
 import type { Contact, Group } from "../../../packages/parley-client/src/index.ts";
 import type { InboxEntry } from "../../../packages/parley-sync/src/index.ts";
 import { toGroupFace, toSpeaker } from "../groups/texts.ts";
+import { MentionMark } from "../messages/mentions.tsx";
 import { isMuted } from "../messages/muted.ts";
 import { useTyping } from "../messages/use-typing.ts";
 import { useSession } from "../session/session.ts";
@@ -98,6 +99,7 @@ function Latest({ conversation, name }: { conversation: InboxEntry; name: string
           {last && <bdi>{toOneLine(last)}</bdi>}
         </span>
       )}
+      {unread > 0 && conversation.group_id !== null && <MentionMark conversation={conversation} />}
       {unread > 0 && (
         <span class={isMuted(conversation) ? "unread quiet" : "unread"}>
           {unread > 99 ? "99+" : unread}

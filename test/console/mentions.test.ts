@@ -1,0 +1,64 @@
+// Mentions: the list while typing, the ids that are sent, and the marks of the reader.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { noChromium } from "../support/engines/chromium.ts";
+import { assertAccessible, focused } from "./browser.ts";
+import { assertQuiet, gather, makeGroup } from "./in-groups.ts";
+import { find, say } from "./talk.ts";
+
+test("a member is chosen while typing @, by keyboard and pointer, and sent as an id", {
+  skip: noChromium,
+}, async (t) => {
+  const { server, people } = await gather(t);
+  const [ann, bob, cat] = people;
+  const { conversation_id } = await makeGroup(server, people, "Climbers");
+  await ann.page.getByRole("option", { name: /Climbers/ }).click();
+  const field = ann.page.getByRole("textbox", { name: "Message to Climbers" });
+  const list = ann.page.getByRole("listbox", { name: "Members to mention" });
+  await field.pressSequentially("mail a@b, @");
+  await list.waitFor();
+  // Not the user themselves.
+  assert.deepEqual(await list.getByRole("option").allTextContents(), ["BBob@bob", "CCat@cat"]);
+  await assertAccessible(ann.page, "the members to mention");
+  const active = () => field.getAttribute("aria-activedescendant");
+  const toId = (name: string) => list.getByRole("option", { name }).getAttribute("id");
+  assert.equal(await active(), await toId("Bob"));
+  await field.press("ArrowDown");
+  assert.equal(await active(), await toId("Cat"));
+  await field.press("Escape");
+  await list.waitFor({ state: "detached" });
+  await field.and(focused(ann.page)).waitFor();
+  await field.pressSequentially("c");
+  assert.deepEqual(await list.getByRole("option").allTextContents(), ["CCat@cat"]);
+  await field.press("Enter");
+  assert.equal(await field.inputValue(), "mail a@b, @cat ");
+  await ann.page.getByText("Mentions Cat").waitFor();
+  await field.pressSequentially("and @bo");
+  await list.getByRole("option", { name: "Bob" }).click();
+  await field.and(focused(ann.page)).waitFor();
+  await field.pressSequentially("come?");
+  await ann.page.getByText("Mentions Cat, Bob").waitFor();
+  await field.press("Enter");
+  for (const { page } of [bob, cat]) {
+    // In the list, without opening it.
+    await page.getByRole("option", { name: /Climbers.*mentions you/ }).waitFor();
+    await assertAccessible(page, "a group that mentions the user");
+    await page.getByRole("option", { name: /Climbers/ }).click();
+    await find(page, "come?").getByText("Mentions you").waitFor();
+    const marked = find(page, "come?").locator(".mention");
+    assert.deepEqual(await marked.allTextContents(), ["@cat", "@bob"]);
+    await assertAccessible(page, "a message with mentions");
+    await page.getByRole("option", { name: /mentions you/ }).waitFor({ state: "detached" });
+  }
+  const answer = await fetch(`${server.url}/v1/messages?conversation_id=${conversation_id}&limit=1`, {
+    headers: ann.user.headers,
+  });
+  const { data } = (await answer.json()) as { data: { text: string; mentions: string[] }[] };
+  assert.equal(data[0]!.text, "mail a@b, @cat and @bob come?");
+  assert.deepEqual(data[0]!.mentions.toSorted(), [bob.user.id, cat.user.id].sort());
+  // Others do not learn of the mark, and a text without mentions has none.
+  await say(server, ann.user, conversation_id, "no @bob here");
+  await find(bob.page, "no @bob here").waitFor();
+  assert.equal(await find(bob.page, "no @bob here").locator(".mention").count(), 0);
+  assertQuiet(people);
+});

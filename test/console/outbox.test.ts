@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createToken, revokeTokensOf } from "../../src/core/people/tokens.ts";
 import { upload } from "../support/app.ts";
 import { send } from "../support/people.ts";
-import { dropFiles, openFiles, signIn, signOut } from "./browser.ts";
+import { assertAccessible, dropFiles, openFiles, signIn, signOut } from "./browser.ts";
 import { gate } from "./proxy.ts";
 import { testScenes } from "./scenes.ts";
 import { find, listTexts, meet, shownTexts, write } from "./talk.ts";
@@ -43,6 +43,39 @@ testScenes("messages over a failing network", {
     assert.deepEqual(await shownTexts(bob.page), wanted);
     assert.deepEqual(await listTexts(server, bob.user, id), wanted);
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
+  },
+
+  "arrow up while the newest message waits edits no earlier one": async (world) => {
+    const { ann } = await meet(world);
+    const { page, guard } = ann;
+    await write(page, "first");
+    await page.locator(".message:not(.outgoing)").waitFor();
+    await page.context().setOffline(true);
+    await write(page, "newest");
+    await page.locator(".outgoing").waitFor();
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.type("next");
+    assert.equal(await page.getByRole("textbox", { name: "Edit the message" }).count(), 0);
+    assert.equal(await page.getByRole("textbox", { name: "Message to Bob" }).inputValue(), "next");
+    await page.getByRole("textbox", { name: "Message to Bob" }).fill("");
+    await page.context().setOffline(false);
+    await page.locator(".outgoing").waitFor({ state: "detached" });
+    await page.keyboard.press("ArrowUp");
+    const edit = page.getByRole("textbox", { name: "Edit the message" });
+    await edit.waitFor();
+    assert.equal(await edit.inputValue(), "newest");
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "a waiting message and its files have enough contrast": async (world) => {
+    const { ann } = await meet(world);
+    const { page, guard } = ann;
+    await page.context().setOffline(true);
+    await dropFiles(page, [{ name: "a.txt", type: "text/plain", base64: btoa("a") }]);
+    await write(page, "waits, see https://example.org/");
+    await page.getByText("Not sent yet, trying again").waitFor();
+    await assertAccessible(page, "a waiting message with a file");
+    assert.deepEqual(guard.complaints, []);
   },
 
   "a message whose event precedes its answer appears once": async (world) => {

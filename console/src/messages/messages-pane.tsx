@@ -28,7 +28,7 @@ import { ReactionPicker, useToggleReaction } from "./reactions.tsx";
 import { Readers } from "./readers.tsx";
 import { RemoveMessage } from "./remove-message.tsx";
 import { useConversation } from "./use-conversation.ts";
-import { type Messages, useMessages, useQuoted } from "./use-messages.ts";
+import { isSent, type Messages, useMessages, useQuoted } from "./use-messages.ts";
 import { isNews, useMarkRead, useNewLine, useNews } from "./use-reading.ts";
 import { useTyping } from "./use-typing.ts";
 
@@ -137,10 +137,7 @@ function OpenMessages(props: Pane & { conversation: InboxEntry; state: Conversat
         onEditEnd={() => setEditing(undefined)}
         onPick={onPick}
         onSend={send}
-        onEditLast={() => {
-          const last = pages.items.findLast(({ sender, text }) => sender?.id === me.id && text !== null);
-          if (last) actions.edit(last);
-        }}
+        onEditLast={() => editLast(state, me.id, actions)}
         onRemove={actions.remove}
         toName={actions.toName}
       />
@@ -151,6 +148,12 @@ function OpenMessages(props: Pane & { conversation: InboxEntry; state: Conversat
       {person && <PersonDialog who={person} onClose={() => show(undefined)} />}
     </>
   );
+}
+
+/** Edits the user's last message; not one before it while the last one waits, which can't be edited. */
+function editLast({ messages }: ConversationState, meId: string, actions: MessageActions): void {
+  const last = messages.findLast(({ type, sender }) => type === "text" && sender?.id === meId);
+  if (last && isSent(last)) actions.edit(last);
 }
 
 /** The composer, with a note on who receives messages and who is typing. */

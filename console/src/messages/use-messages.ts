@@ -52,7 +52,8 @@ interface Range {
 
 const NEWEST: Range = { first: undefined, last: undefined };
 
-const isSent = ({ id }: SyncMessage) => id.startsWith("msg_");
+/** Whether the server has it. */
+export const isSent = ({ id }: SyncMessage) => id.startsWith("msg_");
 
 /** Joins messages that are far back with the newest ones, once nothing is missing in between. */
 function join({ messages, hasOlder }: ConversationState, far: AroundState | undefined): All {

@@ -10,6 +10,7 @@ export const CONTROL = IS_MAC ? "⌘" : "Ctrl";
 const ALL: readonly (readonly [what: string, keys: readonly string[]])[] = [
   ["Go to a contact or a group", [CONTROL, "K"]],
   ["Search contacts, groups, messages and files", ["/"]],
+  ["Write in the open conversation", ["A…Z"]],
   ["Search the open conversation", [CONTROL, "F"]],
   ["Move in a list", ["↑", "↓"]],
   ["Open the selected item", ["Enter"]],
@@ -26,6 +27,8 @@ const FIELD = "input:not([type=radio], [type=checkbox]), textarea, select, [cont
 interface Shortcuts {
   search: () => void;
   goTo: () => void;
+  /** A character was typed outside of all fields. */
+  write: () => void;
   explain: () => void;
 }
 
@@ -38,7 +41,8 @@ export function useShortcuts(shortcuts: Shortcuts): void {
       const act = toAction(event);
       const isText = act !== "goTo" && (event.target as Element).closest?.(FIELD);
       if (!act || isText || document.querySelector("dialog")) return;
-      event.preventDefault();
+      // The field that now has the focus takes the character.
+      if (act !== "write") event.preventDefault();
       latest.current[act]();
     };
     addEventListener("keydown", onKeyDown);
@@ -53,7 +57,8 @@ function toAction(event: KeyboardEvent): keyof Shortcuts | undefined {
   if (isControlled) return key.toLowerCase() === "k" && !event.shiftKey ? "goTo" : undefined;
   if (event.ctrlKey || event.metaKey) return undefined;
   if (key === "/") return "search";
-  return key === "?" ? "explain" : undefined;
+  if (key === "?") return "explain";
+  return /^\S$/u.test(key) ? "write" : undefined;
 }
 
 export function Keys({ keys }: { keys: readonly string[] }) {

@@ -36,6 +36,7 @@ export function Workspace() {
   useShortcuts({
     goTo: () => isAdminAlone(me.scopes) || show("switcher"),
     explain: () => show("shortcuts"),
+    write: () => document.querySelector<HTMLElement>(".composer textarea")?.focus(),
     search: isAdminPlace(place) ? focusAdminSearch : focusSearch,
   });
   return (
@@ -55,8 +56,11 @@ export function Workspace() {
 /** Focuses the search, also on a phone, where an open conversation hides it. */
 function focusSearch(): void {
   const field = document.querySelector<HTMLInputElement>(".contacts input[type=search]");
-  if (field?.offsetParent === null) openPlace("");
-  requestAnimationFrame(() => field?.select());
+  // At once if possible: what is typed next belongs to it.
+  field?.select();
+  if (field?.offsetParent !== null) return;
+  openPlace("");
+  requestAnimationFrame(() => field.select());
 }
 
 /** Pages without a search lead to the search for users. */

@@ -15,7 +15,7 @@ export function useDrop(taker: {
     const stop = new AbortController();
     const options = { signal: stop.signal };
     const take = (data: DataTransfer) => {
-      const { files, folders } = read(data);
+      const { files, folders } = readFiles(data);
       latest.current.onFiles(files);
       if (folders) latest.current.onFolder();
     };
@@ -25,9 +25,11 @@ export function useDrop(taker: {
       "dragover",
       (event) => {
         if (!hasFiles(event)) return;
+        setOver(isInside(event));
+        // Another place takes the files.
+        if (event.defaultPrevented) return;
         event.preventDefault();
         event.dataTransfer!.dropEffect = isInside(event) ? "copy" : "none";
-        setOver(isInside(event));
       },
       options,
     );
@@ -77,12 +79,12 @@ export function useDropGuard(): void {
   }, []);
 }
 
-function hasFiles(event: DragEvent): boolean {
+export function hasFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes("Files") === true;
 }
 
 /** Returns the files. A folder looks like an unreadable file; only its entry tells them apart. */
-function read(data: DataTransfer): { files: File[]; folders: boolean } {
+export function readFiles(data: DataTransfer): { files: File[]; folders: boolean } {
   const files: File[] = [];
   let folders = false;
   for (const item of data.items) {

@@ -4,12 +4,13 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Message } from "../../../packages/parley-client/src/index.ts";
 import { toOneLine } from "../people/people.tsx";
 import { useSession } from "../session/session.ts";
-import { formatSize } from "../ui/format.ts";
 import { Icon, IconButton } from "../ui/icons.tsx";
 import { useWatched } from "../ui/use-redraw.ts";
+import { DraftFiles } from "./draft-files.tsx";
 import type { Draft } from "./drafts.ts";
+import { EmojiMenu } from "./emoji.tsx";
 import { findMentioned, MentionLine, useMentionable, useMentions } from "./mentions.tsx";
-import type { MessageActions } from "./message-tools.tsx";
+import { isTouched, type MessageActions } from "./message-tools.tsx";
 
 /** The maximum length of a message in characters. */
 const MAX_TEXT = 10_000;
@@ -49,6 +50,7 @@ export function Composer(props: Composing) {
     if (value.trim() !== "") typists.announce(props.conversationId);
   };
   const mentions = useMentions(field, users, onText);
+  useFirstFocus(field);
   const length = [...text].length;
   const isReady = length <= MAX_TEXT && (text.trim() !== "" || (editing ? true : files.length > 0));
   const save = useSave(props);
@@ -114,6 +116,7 @@ export function Composer(props: Composing) {
           onClick={mentions.look}
           onBlur={mentions.close}
         />
+        <EmojiMenu onChoose={(emoji) => onText(insertAtCaret(field.current!, emoji))} />
         <SendButton isEdit={editing !== undefined} isReady={isReady} />
       </div>
       <TooLong length={length} />
@@ -139,31 +142,27 @@ function TooLong({ length }: { length: number }) {
   );
 }
 
+/** Returns the new text of the field, which gets the focus. */
+function insertAtCaret(field: HTMLTextAreaElement, text: string): string {
+  field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
+  field.focus();
+  return field.value;
+}
+
+/** Focuses the field when a conversation opens, except on touch screens, where that would open the keyboard. */
+function useFirstFocus(field: { current: HTMLElement | null }): void {
+  useLayoutEffect(() => {
+    const isElsewhere = document.activeElement?.parentElement?.closest(".conversation, dialog");
+    if (!isTouched() && !isElsewhere) field.current!.focus({ preventScroll: true });
+  }, []);
+}
+
 function About(props: { label: string; onClose: () => void; children: ComponentChildren }) {
   return (
     <div class="composer-about small">
       <span class="ellipsis">{props.children}</span>
       <IconButton icon="close" label={props.label} onClick={props.onClose} />
     </div>
-  );
-}
-
-function DraftFiles(props: { files: readonly File[]; onChange: (files: readonly File[]) => void }) {
-  const { files } = props;
-  return (
-    <ul class="draft-files" aria-label="Files to send">
-      {files.map((file, at) => (
-        <li key={at} class="draft-file small">
-          <span class="ellipsis">{file.name}</span>
-          <span class="muted">{formatSize(file.size)}</span>
-          <IconButton
-            icon="close"
-            label={`Remove ${file.name}`}
-            onClick={() => props.onChange(files.filter((each) => each !== file))}
-          />
-        </li>
-      ))}
-    </ul>
   );
 }
 

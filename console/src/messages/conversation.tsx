@@ -1,7 +1,6 @@
 // The right side: a conversation with messages, files and the drop zone.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { explainSize } from "../failures.ts";
 import { useDrop } from "../files/drop.ts";
 import { FilesPane } from "../files/files-pane.tsx";
 import { focusIfLost } from "../files/open-file.tsx";
@@ -10,6 +9,7 @@ import { CONTROL } from "../shortcuts.tsx";
 import { Choice } from "../ui/choice.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { useMedia } from "../ui/use-media.ts";
+import { useAddFiles } from "./draft-files.tsx";
 import { MessagesPane } from "./messages-pane.tsx";
 
 const TABS = [
@@ -30,7 +30,8 @@ export function Conversation(props: {
   details?: ComponentChildren;
 }) {
   const { id, name } = props;
-  const { uploads, drafts, jumps, say, report, me, can } = useSession();
+  const { uploads, jumps, say, can } = useSession();
+  const addToDraft = useAddFiles();
   const [tab, setTab] = useState<"messages" | "files">(
     can("messages:read") || !can("attachments:read") ? "messages" : "files",
   );
@@ -45,12 +46,7 @@ export function Conversation(props: {
   const add = (files: File[]) => {
     if (files.length === 0) return;
     if (tab === "files") return uploads.add(files, id, name);
-    const limit = me.limits.max_file_size ?? Infinity;
-    const fitting = files.filter((file) => {
-      if (file.size > limit) report(`${file.name} was not added.`, new Error(explainSize(file.size, limit)));
-      return file.size <= limit;
-    });
-    drafts.change(id, { files: [...drafts.get(id).files, ...fitting] });
+    addToDraft(id, files);
   };
   const isWide = useMedia("(width >= 1500px)");
   const { zone, over } = useDrop({

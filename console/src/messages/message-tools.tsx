@@ -44,7 +44,7 @@ export function useAttention() {
 }
 
 /** Whether the device has no pointer that hovers. */
-function isTouched(): boolean {
+export function isTouched(): boolean {
   return matchMedia("(hover: none)").matches;
 }
 

@@ -26,6 +26,8 @@ export function ListBox<Item>(props: {
   onOpen: (item: Item) => void;
   /** Returns the items of the context menu. */
   menu?: (item: Item) => ComponentChildren;
+  /** Takes what is dragged over an item and dropped on it. */
+  onDrag?: (event: DragEvent, item: Item) => void;
   children: (item: Item) => ComponentChildren;
 }) {
   const { pages, rowHeight, toId, onOpen } = props;
@@ -87,6 +89,8 @@ export function ListBox<Item>(props: {
               aria-posinset={place + 1}
               aria-setsize={pages.hasMore ? -1 : items.length}
               style={{ height: `${rowHeight}px`, transform: `translateY(${place * rowHeight}px)` }}
+              onDragOver={(event) => props.onDrag?.(event, item)}
+              onDrop={(event) => props.onDrag?.(event, item)}
               onClick={() => {
                 setActive({ id, at: place });
                 onOpen(item);

@@ -135,7 +135,7 @@ export function MenuItems(props: {
 }
 
 /** Closes the surrounding menu. */
-const CloseContext = createContext(() => {});
+export const CloseContext = createContext(() => {});
 
 function listItems(box: HTMLElement): HTMLElement[] {
   return [...box.querySelectorAll<HTMLElement>("[role^=menuitem]")];

@@ -116,7 +116,7 @@ function Messenger({ place, onShortcuts }: { place: string; onShortcuts: () => v
           <Account onShortcuts={onShortcuts} />
         </header>
         <p class="away small" role="status">
-          {isAway && "Not connected, trying again"}
+          {isAway && "Reconnecting…"}
         </p>
         <ContactPane openId={place} onOpen={openContact} onNew={setNew} />
       </div>

@@ -312,7 +312,7 @@ for (const [size, viewport] of [
     await invitation(cat.page).getByRole("listitem").nth(1).waitFor();
     await look(cat.page, "invitations");
     await cat.page.getByRole("link", { name: long }).click();
-    await cat.page.getByRole("heading", { name: "Bob (@bob) invites you" }).waitFor();
+    await cat.page.getByRole("heading", { name: "Bob (@bob) invited you" }).waitFor();
     await look(cat.page, "an invitation");
     const { page } = ann;
     await press(page, "Create a group");

@@ -249,7 +249,7 @@ testScenes("late, lost and refused answers", {
     while (proxy.openStreams() === 0) await page.waitForTimeout(20);
     proxy.fate = (line) => (line.startsWith("GET /v1/") ? "break" : "pass");
     proxy.cutStreams();
-    const away = page.getByText("Not connected, trying again");
+    const away = page.getByText("Reconnecting…");
     await away.waitFor();
     await page.reload();
     await page.getByRole("heading", { name: "Parley does not answer" }).waitFor();

@@ -288,7 +288,7 @@ testScenes("messages over a failing network", {
     await find(ann.page, "two").waitFor();
     proxy.fate = (line) => (line === "GET /v1/events" ? "break" : "pass");
     proxy.cutStreams();
-    await ann.page.getByText("Not connected, trying again").waitFor();
+    await ann.page.getByText("Reconnecting…").waitFor();
     const [one] = (await list(server.url, bob.user.headers, id)).toReversed();
     await fetch(`${server.url}/v1/messages/${one!.id}`, { method: "DELETE", headers: bob.user.headers });
     await upload(server.url, bob.user, new File(["late"], "late.txt"), { conversation_id: id });
@@ -298,7 +298,7 @@ testScenes("messages over a failing network", {
     await find(ann.page, "three").waitFor();
     await ann.page.getByRole("button", { name: "Open late.txt" }).waitFor();
     assert.deepEqual(await shownTexts(ann.page), ["two", "three"]);
-    await ann.page.getByText("Not connected, trying again").waitFor({ state: "detached" });
+    await ann.page.getByText("Reconnecting…").waitFor({ state: "detached" });
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
   },
 });

@@ -112,7 +112,7 @@ test("a person has one name and one colour everywhere", { skip: noChromium }, as
   await page.getByRole("option", { name: "Club" }).getByText("Grace Hopper: a word to all").waitFor();
   await page
     .getByRole("list", { name: "Invitations" })
-    .getByText("Grace Hopper (@BOB) invites you")
+    .getByText("Grace Hopper (@BOB) invited you")
     .waitFor();
 
   await row.click();

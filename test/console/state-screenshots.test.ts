@@ -59,7 +59,7 @@ const OF_LISTS: readonly Step[] = [
     "invitation",
     async (page) => {
       await page.getByRole("link", { name: "Harbour walks" }).click();
-      await page.getByRole("heading", { name: /invites you/ }).waitFor();
+      await page.getByRole("heading", { name: /invited you/ }).waitFor();
     },
   ],
   [

@@ -27,9 +27,9 @@ async function create([ann]: People): Promise<void> {
 
 /** Both see who invited them. Bob views the invitation and accepts, Cat declines. */
 async function answer([ann, bob, cat]: People): Promise<void> {
-  for (const { page } of [bob, cat]) await invitation(page).getByText("Ann (@ann) invites you").waitFor();
+  for (const { page } of [bob, cat]) await invitation(page).getByText("Ann (@ann) invited you").waitFor();
   await bob.page.getByRole("link", { name: "Climbing" }).click();
-  await bob.page.getByRole("heading", { name: "Ann (@ann) invites you" }).waitFor();
+  await bob.page.getByRole("heading", { name: "Ann (@ann) invited you" }).waitFor();
   await bob.page.getByText("You see messages sent after you join.").waitFor();
   await bob.page.locator(".main").getByRole("button", { name: "Join Climbing" }).click();
   await line(bob.page, "You joined").waitFor();

@@ -37,7 +37,7 @@ function InvitationList({ invitations }: { invitations: readonly Group[] }) {
             <a class="contact-name" href={`#${group.id}`}>
               {group.name}
             </a>
-            <span class="muted small">{toInviter(group, people)} invites you</span>
+            <span class="muted small">{toInviter(group, people)} invited you</span>
           </span>
           <Answers group={group} />
         </li>
@@ -107,7 +107,7 @@ export function OpenInvitation({ group, onBack }: { group: Group; onBack: () => 
         </div>
       </Header>
       <div class="files-empty">
-        <h2>{toInviter(group, people)} invites you</h2>
+        <h2>{toInviter(group, people)} invited you</h2>
         {group.description !== null && <p class="group-description">{group.description}</p>}
         <p class="muted">
           {group.history === "all"

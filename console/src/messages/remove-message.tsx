@@ -28,7 +28,7 @@ export function RemoveMessage(props: {
   return (
     <ConfirmDialog
       {...shared}
-      text={`This deletes ${what} for everyone in this conversation, or for you alone. You can't undo this: what you delete for you, you can't edit or delete for everyone later.`}
+      text={`This deletes ${what} for everyone in this conversation, or for you alone. You can't undo this: what you delete for yourself, you can't edit or delete for everyone later.`}
       action="Delete for everyone"
       onConfirm={() => remove(false)}
       other={forMe}

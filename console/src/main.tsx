@@ -12,6 +12,7 @@ import { Typists } from "./messages/typists.ts";
 import { Notifier } from "./notifications/notifier.ts";
 import { endPush, Pusher } from "./notifications/pusher.ts";
 import { KnownPeople } from "./people/known-people.ts";
+import { NOTES, openPlace } from "./place.ts";
 import { type Change, ChangeFeed } from "./session/changes.ts";
 import { eraseCopies, listUnsent, type SignedInUser, toError, useView } from "./session/copy.ts";
 import { connect, type Session, SessionContext } from "./session/session.ts";
@@ -174,7 +175,18 @@ function makeTools(
   });
   const groups = new Groups(parley, endIfRefused);
   const pusher = new Pusher(parley, me);
-  const notifier = new Notifier(me.id, () => pusher.isOn);
+  const notifier = new Notifier(me.id, () => pusher.isOn, {
+    toName({ conversation_id, sender }) {
+      const { group_id, name } = findConversation(sync, conversation_id) ?? {};
+      return (group_id && name) || (sender && people.toPerson(sender).name);
+    },
+    open(id) {
+      const opened = parley.conversations.retrieve(id).then(({ contact_id, group_id }) => {
+        openPlace(contact_id ?? group_id ?? NOTES);
+      });
+      opened.catch((error) => add(`The conversation was not opened. ${explain(error)}`, true));
+    },
+  });
   const typists = new Typists(parley, me.id, sync, people);
   const shown = { groups, people, jumps: new Jumps(), notifier, pusher, typists };
   const tools = { parley, sync, events, uploads, drafts, ...shown, refreshMe, say, report, endIfRefused };
@@ -187,8 +199,14 @@ function toContent({ text, files }: SendOperation): string {
 }
 
 function toName(sync: Sync, { conversation_id }: SendOperation): string {
-  const { conversation } = sync.conversation(conversation_id).getSnapshot();
-  return conversation?.name ?? "your notes";
+  return findConversation(sync, conversation_id)?.name ?? "your notes";
+}
+
+function findConversation(sync: Sync, id: string) {
+  return sync
+    .inbox()
+    .getSnapshot()
+    .items.find((each) => each.id === id);
 }
 
 /** Returns a function that reloads the user soon, once for several calls. Ignores answers that arrive out of order. */

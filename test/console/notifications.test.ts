@@ -1,4 +1,4 @@
-// Browser notifications while a window is open: opt-in, and without names.
+// Browser notifications while a window is open: opt-in, and without names unless the user chooses them.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { openWholeBrowser } from "../support/engines/chromium.ts";
@@ -6,16 +6,25 @@ import { findSwitch, hide, signIn, signOut } from "./browser.ts";
 import { testScenesIn, type World } from "./scenes.ts";
 import { introduce, say } from "./talk.ts";
 
-type Noted = typeof globalThis & { noted: { title: string; body: string; isOpen: boolean }[] };
+type Noted = typeof globalThis & {
+  noted: { title: string; body: string; isOpen: boolean }[];
+  tags: string[];
+  /** Clicks the last one. */
+  click: () => void;
+};
 
 /** Runs in the page. Records the notifications that the browser is asked to show, and shows them. */
 function note(): void {
   const { Notification } = globalThis;
   const noted: Noted["noted"] = [];
+  const tags: string[] = [];
   const construct = (target: typeof Notification, [title, options]: [string, NotificationOptions]) => {
     const made = new target(title, options);
     const entry = { title, body: options.body!, isOpen: true };
     noted.push(entry);
+    tags.push(options.tag!);
+    const click = () => made.dispatchEvent(new Event("click"));
+    Object.assign(globalThis, { click });
     made.close = () => {
       entry.isOpen = false;
       target.prototype.close.call(made);
@@ -26,7 +35,7 @@ function note(): void {
     const value = target[key];
     return key === "requestPermission" ? target.requestPermission.bind(target) : value;
   };
-  Object.assign(globalThis, { noted, Notification: new Proxy(Notification, { construct, get }) });
+  Object.assign(globalThis, { noted, tags, Notification: new Proxy(Notification, { construct, get }) });
 }
 
 const listNoted = (page: Page) => page.evaluate(() => (globalThis as Noted).noted);
@@ -101,6 +110,40 @@ testScenesIn(openWholeBrowser, "notifications", {
     await say(server, bob, id, "silent", { mentions: [user.id] });
     await page.getByRole("option").filter({ hasText: "silent" }).waitFor();
     assert.equal((await listNoted(page)).length, 3);
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "notifications with names are one for each conversation, and open it": async (world) => {
+    const { server } = world;
+    const { page, guard, user, bob, id } = await settle(world);
+    const cat = await server.user();
+    const other = await introduce(server, user, cat);
+    await toggle(page, false);
+    await (await findSwitch(page, "Notifications say who writes", false)).click();
+    await findSwitch(page, "Notifications say who writes", true);
+    await page.keyboard.press("Escape");
+    await hide(page, true);
+    await say(server, bob, id, "secret");
+    await count(page, 2);
+    await say(server, bob, id, "secret too");
+    await count(page, 3);
+    await say(server, cat, other, "from another");
+    await count(page, 4);
+    const toName = async (id: string) => {
+      const response = await fetch(`${server.url}/v1/conversations/${id}`, { headers: user.headers });
+      return ((await response.json()) as { name: string }).name;
+    };
+    const [one, two] = [await toName(id), await toName(other)];
+    assert.deepEqual((await listNoted(page)).slice(1), [
+      { title: one, body: "You have a new message.", isOpen: true },
+      { title: one, body: "You have 2 new messages.", isOpen: true },
+      { title: two, body: "You have a new message.", isOpen: true },
+    ]);
+    assert.equal(await page.evaluate(() => new Set((globalThis as Noted).tags.slice(1)).size), 2);
+    await page.evaluate(() => (globalThis as Noted).click());
+    await page.locator(".bubble").getByText("from another").waitFor();
+    await hide(page, false);
+    await page.waitForFunction(() => (globalThis as Noted).noted.slice(-2).every(({ isOpen }) => !isOpen));
     assert.deepEqual(guard.complaints, []);
   },
 

@@ -7,6 +7,7 @@ import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import {
   assertAccessible,
   assertNoSidewaysScroll,
+  findSwitch,
   makeContact,
   openAccount,
   openFiles,
@@ -112,6 +113,37 @@ test("the console fits from 390 to 1920 pixels", { skip: noChromium }, async (t)
   const pin = page.getByRole("complementary").getByRole("checkbox", { name: /^Pinned/ });
   await pin.check();
   await page.getByRole("option", { name: /Bob.*Pinned/ }).waitFor();
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("a notice covers nothing", { skip: noChromium }, async (t) => {
+  const server = await startApp(t);
+  const [user, bob] = [await server.user(), await server.user()];
+  await introduce(server, user, bob);
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await signIn(page, server.url, user.token);
+  await (await findSwitch(page, "Notify while Parley is open", false)).click();
+  const notice = page.locator(".toast").filter({ hasText: "Notifications stay off." });
+  await notice.waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("option", { name: "Bob" }).click();
+  await page.getByLabel("Message to Bob").waitFor();
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.getByLabel("Message to Bob").click({ trial: true });
+    const box = (await notice.boundingBox())!;
+    assert.ok(box.width >= 200, `the notice has ${box.width} pixels in ${width}`);
+    for (const place of [".conversation", ".contacts"]) {
+      const other = await page.locator(place).boundingBox();
+      if (!other) continue;
+      const isBeside = box.x + box.width <= other.x || other.x + other.width <= box.x;
+      const isAbove = box.y + box.height <= other.y || other.y + other.height <= box.y;
+      assert.ok(isBeside || isAbove, `${place} is covered in ${width}`);
+    }
+    await assertAccessible(page, `a notice in ${width}`);
+  }
+  await notice.getByRole("button", { name: "Dismiss" }).click();
+  await notice.waitFor({ state: "detached" });
   assert.deepEqual(guard.complaints, []);
 });
 

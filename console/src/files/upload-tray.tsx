@@ -1,9 +1,10 @@
 // The uploads, below the open conversation.
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { useSession } from "../session/session.ts";
 import { counted, formatEstimate, formatSize } from "../ui/format.ts";
 import { Icon, IconButton } from "../ui/icons.tsx";
 import { useWatched } from "../ui/use-redraw.ts";
+import { useRoom } from "../ui/use-room.ts";
 import { isRunning, type Upload } from "./uploads.ts";
 
 /** Order in the list. */
@@ -28,7 +29,7 @@ function Tray({ all }: { all: readonly Upload[] }) {
   const { uploads } = useSession();
   const [isOpen, setOpen] = useState(() => matchMedia(WIDE).matches);
   const box = useRef<HTMLElement>(null);
-  useRoomBelow(box);
+  useRoom(box, "--tray");
   const { running, isHeldUp } = uploads;
   const sorted = useMemo(
     () => all.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state)),
@@ -68,21 +69,6 @@ function toTitle(all: readonly Upload[], running: number): string {
   if (failed > 0) return `${counted(failed, "file was", "files were")} not sent`;
   if (cancelled === 0) return "All files uploaded";
   return done === 0 ? "Cancelled" : `${done} sent, ${cancelled} cancelled`;
-}
-
-/** Sets the room that notices, which lie above the page, must leave for the uploads. */
-function useRoomBelow(box: { current: HTMLElement | null }): void {
-  useLayoutEffect(() => {
-    const { style } = document.documentElement;
-    const observer = new ResizeObserver(() => {
-      style.setProperty("--tray", `${box.current!.offsetHeight}px`);
-    });
-    observer.observe(box.current!);
-    return () => {
-      observer.disconnect();
-      style.removeProperty("--tray");
-    };
-  }, [box]);
 }
 
 /** The progress of all uploads together. */

@@ -55,6 +55,11 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
             Notify while Parley is open
           </MenuSwitch>
         )}
+        {isNotifiable && notify?.isOn && (
+          <MenuSwitch icon="people" isOn={notify.hasNames} onSelect={notify.toggleNames}>
+            Notifications say who writes
+          </MenuSwitch>
+        )}
         {isNotifiable && push && (
           <MenuSwitch
             icon="device"
@@ -128,10 +133,15 @@ interface Switch {
 }
 
 /** Returns the switch for notifications in this browser; undefined if it has none. */
-function useNotifySwitch(): Switch | undefined {
+function useNotifySwitch(): (Switch & { hasNames: boolean; toggleNames: () => void }) | undefined {
   const { notifier, say, report } = useSession();
   const [isOn, setOn] = useState(notifier.isOn);
+  const [hasNames, setNames] = useState(notifier.hasNames);
   if (!notifier.isPossible) return undefined;
+  const toggleNames = () => {
+    notifier.showNames(!hasNames);
+    setNames(!hasNames);
+  };
   const toggle = async () => {
     try {
       if (isOn) notifier.turnOff();
@@ -145,8 +155,9 @@ function useNotifySwitch(): Switch | undefined {
       report("Notifications stay off.", error);
     }
     setOn(notifier.isOn);
+    setNames(notifier.hasNames);
   };
-  return { isOn, toggle };
+  return { isOn, toggle, hasNames, toggleNames };
 }
 
 /** Returns the switch for notifications while no window is open; undefined if the browser has none. */

@@ -1,6 +1,7 @@
 // Notices, also for screen readers: results politely and for a moment, failures at once.
 import { useCallback, useRef, useState } from "preact/hooks";
 import { IconButton } from "./icons.tsx";
+import { useRoom } from "./use-room.ts";
 
 const SHOWN_MS = 6000;
 const MAX_SHOWN = 3;
@@ -43,8 +44,10 @@ export function Toasts(props: {
 }) {
   const failures = props.toasts.filter(({ failure }) => failure);
   const results = props.toasts.filter(({ failure }) => !failure);
+  const box = useRef<HTMLDivElement>(null);
+  useRoom(box, "--toasts");
   return (
-    <div class="toasts">
+    <div ref={box} class="toasts">
       {failures.length > 1 && (
         <button type="button" class="button dismiss-all" onClick={props.onDismissFailures}>
           Dismiss all {failures.length}

@@ -22,14 +22,23 @@ test("contacts are added, found, renamed, blocked and deleted", { skip: noChromi
 
   await page.getByRole("button", { name: "Add a contact" }).click();
   assert.equal(await page.getByLabel("Username").inputValue(), "grace");
+  assert.equal(await page.getByLabel("Username").getAttribute("autocapitalize"), "none");
+  await page.getByLabel("Username").fill("@grace");
   await page.getByLabel("Phone number").fill("no digits");
   await page.getByRole("button", { name: "Add", exact: true }).click();
-  await page.getByRole("alert").filter({ hasText: "Phone number" }).waitFor();
-  assert.equal(await page.getByLabel("Phone number").getAttribute("aria-invalid"), "true");
+  const phoneNumber = page.getByLabel("Phone number");
+  await page
+    .locator("label")
+    .filter({ has: phoneNumber })
+    .getByRole("alert")
+    .getByText(/^Phone number/)
+    .waitFor();
+  assert.equal(await phoneNumber.getAttribute("aria-invalid"), "true");
   await page.getByLabel("Phone number").fill("+1 555 0101");
   await page.getByLabel("Display name").fill("Grace Hopper");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Grace Hopper" }).waitFor();
+  await page.getByText("@grace", { exact: true }).first().waitFor();
   await rows.nth(3).waitFor();
   assert.match((await rows.first().textContent())!, /Grace Hopper/);
 

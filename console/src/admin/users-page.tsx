@@ -127,7 +127,7 @@ function CreateUser({ onClose }: { onClose: () => void }) {
       endIfRefused(error);
     }
   };
-  const isWrong = (name: string) => failure.param === name;
+  const toFailure = (name: string) => (failure.param === name ? failure.text : "");
   return (
     <Dialog title="Create a user" onClose={onClose}>
       <form onSubmit={submit}>
@@ -136,7 +136,7 @@ function CreateUser({ onClose }: { onClose: () => void }) {
           label={LABELS.username}
           hint="It cannot be changed later."
           maxLength={MAX_USERNAME}
-          isWrong={isWrong("username")}
+          failure={toFailure("username")}
           required
           autofocus
         />
@@ -145,16 +145,16 @@ function CreateUser({ onClose }: { onClose: () => void }) {
           label={LABELS.phone_number}
           hint="Optional"
           inputMode="tel"
-          isWrong={isWrong("phone_number")}
+          failure={toFailure("phone_number")}
         />
         <TextField
           name="display_name"
           label={LABELS.display_name}
           hint="Optional"
-          isWrong={isWrong("display_name")}
+          failure={toFailure("display_name")}
         />
         <p class="failure" role="alert">
-          {failure.text}
+          {failure.param in LABELS ? "" : failure.text}
         </p>
         {failure.existing && (
           <a class="button" href={toUserPlace(failure.existing)} onClick={onClose}>

@@ -78,7 +78,7 @@ export function CreateGroup({ onClose }: { onClose: () => void }) {
 }
 
 function withName(names: readonly string[], typed: string): readonly string[] {
-  const name = typed.trim();
+  const name = typed.trim().replace(/^@/, "");
   return name === "" || names.includes(name) ? names : [...names, name];
 }
 

@@ -114,7 +114,7 @@ function Invite({ group, pages }: { group: Group; pages: Pages<Member> }) {
     setBusy(true);
     setFailure("");
     try {
-      const member = await parley.groups.inviteMember(group.id, { username: typed.trim() });
+      const member = await parley.groups.inviteMember(group.id, { username: typed.trim().replace(/^@/, "") });
       pages.edit((items) => [...items.filter(({ id }) => id !== member.id), member]);
       const isInvited = member.role === "invited";
       say(`${people.toPerson(member).name} is ${isInvited ? "invited" : "already a member"}.`);

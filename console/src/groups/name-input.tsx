@@ -27,6 +27,7 @@ export function NameInput(props: {
         list={list}
         placeholder="Username"
         autocomplete="off"
+        autocapitalize="none"
         spellcheck={false}
         value={props.value}
         aria-describedby={hint}

@@ -23,7 +23,7 @@ export function AddContact(props: {
     setBusy(true);
     try {
       const contact = await parley.contacts.create({
-        username: text("username"),
+        username: text("username").replace(/^@/, ""),
         phone_number: text("phone_number"),
         display_name: text("display_name") || null,
       });
@@ -40,7 +40,7 @@ export function AddContact(props: {
     props.onClose();
     props.onExisting(failure.existing);
   };
-  const isWrong = (name: string) => failure.param === name;
+  const toFailure = (name: string) => (failure.param === name ? failure.text : "");
   return (
     <Dialog title="Add a contact" onClose={props.onClose}>
       <form onSubmit={submit}>
@@ -48,7 +48,7 @@ export function AddContact(props: {
           name="username"
           label={LABELS.username}
           initial={props.suggestion}
-          isWrong={isWrong("username")}
+          failure={toFailure("username")}
           required
           autofocus
         />
@@ -56,17 +56,17 @@ export function AddContact(props: {
           name="phone_number"
           label={LABELS.phone_number}
           inputMode="tel"
-          isWrong={isWrong("phone_number")}
+          failure={toFailure("phone_number")}
           required
         />
         <TextField
           name="display_name"
           label={LABELS.display_name}
           hint="Optional: your name for them"
-          isWrong={isWrong("display_name")}
+          failure={toFailure("display_name")}
         />
         <p class="failure" role="alert">
-          {failure.text}
+          {failure.param in LABELS ? "" : failure.text}
         </p>
         {failure.existing && (
           <button type="button" class="button" onClick={openExisting}>

@@ -86,23 +86,16 @@ const HINTS = {
 
 function ProfileField(props: { name: (typeof FIELDS)[number]; initial: string; failure: typeof NO_FAILURE }) {
   const { name, initial, failure } = props;
-  const isWrong = failure.param === name;
+  const reason = name === "display_name" ? WRONG_NAME : failure.text;
   return (
-    <>
-      <TextField
-        name={name}
-        label={LABELS[name]}
-        hint={HINTS[name]}
-        initial={initial}
-        isWrong={isWrong}
-        autofocus={name === "display_name"}
-        {...(name === "phone_number" ? { inputMode: "tel" as const } : { maxLength: MAX_NAME })}
-      />
-      {isWrong && (
-        <p class="failure" role="alert">
-          {name === "display_name" ? WRONG_NAME : failure.text}
-        </p>
-      )}
-    </>
+    <TextField
+      name={name}
+      label={LABELS[name]}
+      hint={HINTS[name]}
+      initial={initial}
+      failure={failure.param === name ? reason : ""}
+      autofocus={name === "display_name"}
+      {...(name === "phone_number" ? { inputMode: "tel" as const } : { maxLength: MAX_NAME })}
+    />
   );
 }

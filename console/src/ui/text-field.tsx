@@ -9,7 +9,8 @@ export function TextField(props: {
   required?: boolean;
   autofocus?: boolean;
   maxLength?: number;
-  isWrong?: boolean;
+  /** Why its value was refused. */
+  failure?: string;
   /** The id of a list of suggestions. */
   list?: string;
   initial?: string;
@@ -27,18 +28,20 @@ export function TextField(props: {
         autofocus={props.autofocus ?? false}
         maxLength={props.maxLength}
         autocomplete="off"
+        autocapitalize={props.name === "username" ? "none" : "words"}
         spellcheck={false}
         defaultValue={props.initial ?? ""}
         list={props.list}
-        aria-invalid={props.isWrong ?? false}
-        aria-describedby={props.hint ? hint : undefined}
+        aria-invalid={Boolean(props.failure)}
+        aria-describedby={hint}
         onInput={({ currentTarget }) => props.onInput?.(currentTarget.value)}
       />
-      {props.hint && (
-        <span id={hint} class="muted small">
-          {props.hint}
+      <span id={hint} class="labelled">
+        {props.hint && <span class="muted small">{props.hint}</span>}
+        <span class="failure" role="alert">
+          {props.failure}
         </span>
-      )}
+      </span>
     </label>
   );
 }

@@ -242,7 +242,7 @@ export class World {
   async #share(what: Operation["what"]): Promise<void> {
     const [server, bob] = [this.#server, this.#bob];
     if (what === "leave" && !this.#isLeft) {
-      await send(server, bob, "DELETE", `/v1/contacts/${this.#contact}`);
+      await this.#change("DELETE", `/v1/contacts/${this.#contact}`);
       this.#isLeft = true;
       this.#hasBlocked = false;
     } else if (what === "join" && this.#isLeft) {
@@ -250,8 +250,17 @@ export class World {
       this.#isLeft = false;
     } else if ((what === "block" || what === "unblock") && !this.#isLeft) {
       const method = what === "block" ? "PUT" : "DELETE";
-      await send(server, bob, method, `/v1/contacts/${this.#contact}/block`);
+      await this.#change(method, `/v1/contacts/${this.#contact}/block`);
       this.#hasBlocked ||= what === "block";
+    }
+  }
+
+  /** Repeats what conflicts with other writes of PostgreSQL after all attempts of the server. */
+  async #change(method: string, path: string): Promise<void> {
+    for (let left = 20; ; left--) {
+      const { status } = await send(this.#server, this.#bob, method, path);
+      if (status < 300) return;
+      assert.ok(status === 503 && left > 0, `${method} ${path} returned ${status}`);
     }
   }
 

@@ -99,7 +99,7 @@ function WebhookForm(props: {
           hint="Where Parley sends each event as a POST. It must start with https: and be public."
           maxLength={MAX_URL}
           initial={hook?.url ?? ""}
-          isWrong={failure.param === "url"}
+          failure={failure.param === "url" ? failure.text : ""}
           required
           autofocus
         />
@@ -127,7 +127,7 @@ function WebhookForm(props: {
           </fieldset>
         )}
         <p class="failure" role="alert">
-          {failure.text}
+          {failure.param === "url" ? "" : failure.text}
         </p>
         <FormButtons submit={hook ? "Save" : "Create"} isBusy={isBusy} onClose={props.onClose} />
       </form>

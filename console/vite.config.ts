@@ -23,12 +23,13 @@ const UNUSED = /\/parley-client\/src\/(?:message-watch|state-watch|typists|downl
 /** Leaves them out: their callers are methods of classes, so the bundler cannot know. */
 const withoutUnused: Plugin = {
   name: "without-unused",
-  transform: (code, id) =>
-    UNUSED.test(id)
-      ? [...code.matchAll(/^export (?:async )?(?:function\*?|class) (\w+)/gm)]
-          .map(([, name]) => `export class ${name} {}`)
-          .join("\n")
-      : undefined,
+  transform: (code, id) => {
+    // It would load styles and modules ahead, and there are none to load.
+    if (id.endsWith("vite/preload-helper.js")) return "export const __vitePreload = (load) => load();";
+    if (!UNUSED.test(id)) return undefined;
+    const names = [...code.matchAll(/^export (?:async )?(?:function\*?|class) (\w+)/gm)];
+    return names.map(([, name]) => `export class ${name} {}`).join("\n");
+  },
 };
 
 export default defineConfig({

@@ -17,27 +17,12 @@ const precompress: Plugin = {
   },
 };
 
-/** Parts of the client that the console never calls: parley-sync follows changes. */
-const UNUSED = /\/parley-client\/src\/(?:message-watch|state-watch|typists|download|blocks)\.ts$/;
-
-/** Leaves them out: their callers are methods of classes, so the bundler cannot know. */
-const withoutUnused: Plugin = {
-  name: "without-unused",
-  transform: (code, id) => {
-    // It would load styles and modules ahead, and there are none to load.
-    if (id.endsWith("vite/preload-helper.js")) return "export const __vitePreload = (load) => load();";
-    if (!UNUSED.test(id)) return undefined;
-    const names = [...code.matchAll(/^export (?:async )?(?:function\*?|class) (\w+)/gm)];
-    return names.map(([, name]) => `export class ${name} {}`).join("\n");
-  },
-};
-
 export default defineConfig({
   root: import.meta.dirname,
   // Relative, so that the console also works below a path of a proxy.
   base: "./",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  plugins: [precompress, withoutUnused],
+  plugins: [precompress],
   build: {
     outDir: "dist",
     emptyOutDir: true,

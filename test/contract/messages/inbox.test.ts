@@ -49,6 +49,23 @@ onEachDatabase("withheld messages are neither unread nor the last message", asyn
   assert.equal(await count(db, "places WHERE maybe_unread = 1"), 0);
 });
 
+onEachDatabase("the last message is none that its row does not count as unread yet", async (db) => {
+  await meet(db);
+  const before = await findConversations(db, "a", [SHARED]);
+  await send(db, "b", 1);
+  assert.deepEqual(await findLastMessages(db, before), []);
+  const one = await findConversations(db, "a", [SHARED]);
+  await send(db, "b", 2);
+  const two = await findConversations(db, "a", [SHARED]);
+  await db.write("deleteMessage", {
+    ...{ userId: "b", id: messageId(2), expected: null, now: 5, entry: anEntry() },
+  });
+  await send(db, "b", 3);
+  assert.equal((await findLastMessages(db, one))[0]!.id, messageId(1));
+  assert.deepEqual(await findLastMessages(db, two), []);
+  assert.equal(await lastOf(db, "a"), messageId(3));
+});
+
 onEachDatabase("reading again forgets deleted messages, and no position moves back", async (db) => {
   await meet(db);
   await send(db, "b", 1);

@@ -87,16 +87,24 @@ interface Listed extends Seat {
 
 /**
  * Returns the last message in each conversation that its member, the same for all, sees, without system messages. That is the
- * message that gave the conversation its position, unless it is gone.
+ * message that gave the conversation its position, unless it is gone. Leaves out messages that are later than the position: their
+ * rows do not count them as unread yet.
  */
 export async function findLastMessages(db: QuickReader, listed: readonly Listed[]): Promise<MessageRow[]> {
-  const ids = listed.flatMap(({ position }) => (position === null ? [] : [`msg_${position}`]));
-  const placed = ids.length === 0 ? [] : await findMessages(db, listed[0]!.user_id, ids);
+  const newest = new Map(
+    listed.flatMap(({ conversation_id, position }) =>
+      position === null ? [] : [[conversation_id, `msg_${position}`] as const],
+    ),
+  );
+  if (newest.size === 0) return [];
+  const userId = listed[0]!.user_id;
+  const placed = await findMessages(db, userId, [...newest.values()]);
   const found = placed.filter(({ type }) => type === "text");
   const known = new Set(found.map(({ conversation_id }) => conversation_id));
-  const others = listed.flatMap((seat) => (known.has(seat.conversation_id) ? [] : [seat.conversation_id]));
+  const others = [...newest.keys()].filter((id) => !known.has(id));
   if (others.length === 0) return found;
-  return [...found, ...(await MESSAGE.all(db, newestQuery(MESSAGE, listed[0]!.user_id, others, 1, true)))];
+  const earlier = await MESSAGE.all(db, newestQuery(MESSAGE, userId, others, 1, true));
+  return [...found, ...earlier.filter(({ id, conversation_id }) => id < newest.get(conversation_id)!)];
 }
 
 /** Returns the newest messages that the user sees in each of these conversations, newest first, at most `limit` in each. */

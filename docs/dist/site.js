@@ -37,6 +37,22 @@ addEventListener("resize", letScroll);
 const CHOICE = "parley-docs-tab";
 const groups = [...document.querySelectorAll(".tabs")].map((group, at) => addTabs(group, at));
 
+// A browser that keeps no data of this site throws.
+
+function keepChoice(name) {
+  try {
+    localStorage.setItem(CHOICE, name);
+  } catch {}
+}
+
+function readChoice() {
+  try {
+    return localStorage.getItem(CHOICE);
+  } catch {
+    return null;
+  }
+}
+
 function addTabs(group, at) {
   const panels = [...group.querySelectorAll(".code")];
   const tabs = panels.map((panel, i) => {
@@ -48,7 +64,7 @@ function addTabs(group, at) {
     tab.setAttribute("aria-controls", panel.id);
     tab.onclick = () => {
       const before = tab.getBoundingClientRect().top;
-      localStorage.setItem(CHOICE, name);
+      keepChoice(name);
       for (const choose of groups) choose(name);
       letScroll();
       // Groups above have changed their height.
@@ -79,7 +95,7 @@ function addTabs(group, at) {
 
 for (const [at, choose] of groups.entries()) {
   choose(document.getElementById(`panel-${at}-0`).dataset.tab);
-  choose(localStorage.getItem(CHOICE));
+  choose(readChoice());
 }
 letScroll();
 

@@ -581,7 +581,7 @@ export interface components {
       expires_at: number | null;
       /** Unix seconds, UTC. */
       created_at: number;
-      /** The last request with it, up to a second late; null if there was none. */
+      /** The last request with it, up to a minute late; null if none is recorded. */
       last_used_at: number | null;
     };
     /** Items, newest first. */
@@ -601,7 +601,7 @@ export interface components {
       expires_at: number | null;
       /** Unix seconds, UTC. */
       created_at: number;
-      /** The last request with it, up to a second late; null if there was none. */
+      /** The last request with it, up to a minute late; null if none is recorded. */
       last_used_at: number | null;
     };
     AuditEntry: {
@@ -618,7 +618,7 @@ export interface components {
       token_id: string | null;
       /** The id of the object that was changed. The object may no longer exist. */
       object_id: string;
-      /** The name of the file or group that was changed, as it is now; null once it is deleted, and for other objects. */
+      /** The name of the file or group that was changed, as it is now; null once it is erased, and for other objects. */
       object_name: string | null;
       /** Further facts, depending on the action. */
       details: Record<string, unknown> | null;

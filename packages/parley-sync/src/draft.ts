@@ -61,6 +61,9 @@ export class Draft {
     const talk = this.talk(conversation_id)!;
     const before = this.message(conversation_id, id);
     const kept = before ? withFileDetails(message, before) : message;
+    const isSame = before !== undefined && JSON.stringify(kept) === JSON.stringify(before);
+    // Views compare objects.
+    if (isSame) return;
     // The sender was erased, for which there is no event: other messages may have the name, too.
     if (before?.sender && !message.sender) this.markStale(conversation_id, "window");
     this.change(conversation_id, {

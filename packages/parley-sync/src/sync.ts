@@ -295,7 +295,7 @@ class Sync {
 
   async #run(name: string, args: unknown[]): Promise<void> {
     const [id] = args as [string];
-    if (name.startsWith("older")) await this.#leading;
+    if (name.startsWith("older") || name === "release") await this.#leading;
     const live = this.#live;
     if (name === "wake") live?.wake();
     else if (name === "signOut") await this.#close(true);
@@ -332,7 +332,7 @@ class Sync {
   async #use(id: string): Promise<void> {
     await this.#copy.load(id);
     const floor = this.#copy.talks.get(id)?.floor ?? NOTHING;
-    if (this.#live?.isReady || !this.#tabs.isLeader)
+    if (this.#views.isShown(id) && (this.#live?.isReady || !this.#tabs.isLeader))
       await this.#tabs.ask(floor === NOTHING ? "olderMessages" : "refresh", id).catch(() => {});
   }
 

@@ -55,7 +55,7 @@ const tokenMembers = {
   created_at: time,
   last_used_at: described(
     orNull(time),
-    "The last request with it, up to a second late; null if there was none.",
+    "The last request with it, up to a minute late; null if none is recorded.",
   ),
 };
 /** A token without its secret. */

@@ -44,7 +44,7 @@ export const auditResource = resource("AuditEntry", {
   object_id: described(text, "The id of the object that was changed. The object may no longer exist."),
   object_name: described(
     textOrNull,
-    "The name of the file or group that was changed, as it is now; null once it is deleted, and for other objects.",
+    "The name of the file or group that was changed, as it is now; null once it is erased, and for other objects.",
   ),
   details: described(orNull(anyObject), "Further facts, depending on the action."),
 });

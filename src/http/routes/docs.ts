@@ -7,7 +7,7 @@ import { readFields } from "../../core/resource/fields.ts";
 import { ParleyError } from "../../errors.ts";
 import { type FixedAnswer, fixedAnswer, sendFixed } from "../protocol/fixed.ts";
 import { queryOf } from "../protocol/operation.ts";
-import { pageHeaders, readBuiltFile } from "./built-files.ts";
+import { isBuiltFile, pageHeaders, readBuiltFile } from "./built-files.ts";
 
 const DIST = new URL("../../../docs/dist/", import.meta.url);
 
@@ -45,7 +45,7 @@ export function docsRoutes(app: FastifyInstance): void {
 
 /** Returns the answers by path. Each file is read at its first request, because most are never requested. */
 function listAnswers(): Map<string, () => Promise<FixedAnswer>> {
-  const paths = readdirSync(DIST, { recursive: true, encoding: "utf8" }).filter((path) => path.includes("."));
+  const paths = readdirSync(DIST, { recursive: true, encoding: "utf8" }).filter(isBuiltFile);
   return new Map(paths.map((path) => [path, once(() => compress(readBuiltFile(DIST, path, HEADERS)))]));
 }
 

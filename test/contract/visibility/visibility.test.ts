@@ -68,7 +68,7 @@ async function lay(db: Database, id: string, idOf: IdOf, { places, since, read }
   }
   await fill(db, "members", [[id, "a", 1, since === 0 ? "" : idOf(since), null, 0, null, null, null, null]]);
   await fill(db, "conversations", [[id, idOf(41)]]);
-  await fill(db, "places", [["a", id, null, 1, 0, 0]]);
+  await fill(db, "places", [["a", id, idOf(41).slice("msg_".length), 1, 0, 0]]);
   await fill(db, "marks", [["a", id, read === 0 ? "" : idOf(read), "", null, 1]]);
   await fill(db, "messages", rows);
   await fill(

@@ -52,9 +52,13 @@ const ADDRESS = /https?:\/\/|www\./iy;
  * or reorder others, such as U+202E.
  */
 const AFTER_ADDRESS = /[\s\p{C}\p{Default_Ignorable_Code_Point}<>"`“”„«»。，、；：！？「」『』【】《》]/u;
+const AFTER_HOST = /^[/\\?#:]?$/;
 const PUNCTUATION = /[.,:;!?'’*_~]/;
 const LOCAL = /[\w.+-]/;
 const DOMAIN = /[\w.-]/;
+/** Letters that continue a mail address, though the address as linked cannot contain them. */
+const LETTER_BEFORE = /[\p{L}\p{M}\p{N}]$/u;
+const LETTER_AFTER = /^[\p{L}\p{M}\p{N}]/u;
 /** The longest local part and domain, in characters. */
 const MAX_LOCAL = 64;
 const MAX_DOMAIN = 253;
@@ -204,6 +208,8 @@ function findMail(line: string, at: number, plain: number): Found | undefined {
   while (start > plain && at - start < MAX_LOCAL && LOCAL.test(line[start - 1]!)) start--;
   let end = at + 1;
   while (end < line.length && end - at < MAX_DOMAIN && DOMAIN.test(line[end]!)) end++;
+  if (LETTER_BEFORE.test(line.slice(Math.max(0, start - 2), start))) return undefined;
+  if (LETTER_AFTER.test(line.slice(end, end + 2))) return undefined;
   while (/[._-]/.test(line[end - 1]!)) end--;
   const labels = line.slice(at + 1, end).split(".");
   if (start === at || labels.length < 2 || labels.includes("")) return undefined;
@@ -240,9 +246,14 @@ function toLink(text: string, scheme: string): Link | undefined {
   const isShort = !scheme.includes("/");
   const address = isShort ? `https://${text}` : text;
   if (text.length <= scheme.length || !URL.canParse(address)) return undefined;
-  const { href, hostname } = new URL(address);
+  const { href, hostname, username, password } = new URL(address);
   const shown = (isShort ? text : text.slice(scheme.length)).toLowerCase();
-  return { kind: "a", text, href, host: shown.startsWith(hostname) ? "" : hostname };
+  const isShown =
+    username === "" &&
+    password === "" &&
+    shown.startsWith(hostname) &&
+    AFTER_HOST.test(shown.charAt(hostname.length));
+  return { kind: "a", text, href, host: isShown ? "" : hostname };
 }
 
 /** Whether a text is one emoji. */

@@ -14,16 +14,16 @@ export function EditUser(props: { user: User; onChange: (user: User) => void; on
   const [failure, setFailure] = useState(NO_FAILURE);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
-    const fields = new FormData(event.currentTarget as HTMLFormElement);
-    const text = (name: string) => String(fields.get(name)).trim() || null;
-    const limit = text("message_limit");
+    const inputs = [...(event.currentTarget as HTMLFormElement).querySelectorAll("input")];
+    // Somebody else may have changed the other fields meanwhile.
+    const edited = inputs.filter(({ value, defaultValue }) => value !== defaultValue);
+    const toChange = ({ name, value }: HTMLInputElement) => {
+      const text = value.trim() || null;
+      return [name, name === "message_limit" && text !== null ? Number(text) : text];
+    };
     setBusy(true);
     try {
-      const changed = await parley.users.update(user.id, {
-        display_name: text("display_name"),
-        phone_number: text("phone_number"),
-        message_limit: limit === null ? null : Number(limit),
-      });
+      const changed = await parley.users.update(user.id, Object.fromEntries(edited.map(toChange)));
       directory.add(changed);
       onChange(changed);
       if (me.id === user.id) refreshMe();
@@ -40,7 +40,7 @@ export function EditUser(props: { user: User; onChange: (user: User) => void; on
     label: LABELS[name],
     hint: "Optional",
     initial: user[name] ?? "",
-    isWrong: failure.param === name,
+    failure: failure.param === name ? failure.text : "",
   });
   return (
     <Dialog title={`Change ${user.username}`} onClose={onClose}>
@@ -60,7 +60,7 @@ export function EditUser(props: { user: User; onChange: (user: User) => void; on
           <span class="muted small">Empty: the limit of the server. 0: no limit.</span>
         </label>
         <p class="failure" role="alert">
-          {failure.text}
+          {failure.param in LABELS ? "" : failure.text}
         </p>
         <FormButtons submit="Save" isBusy={isBusy} onClose={onClose} />
       </form>

@@ -39,6 +39,8 @@ export function Composer(props: Composing) {
   const { replyTo, files } = draft;
   useLayoutEffect(() => {
     if (editing) setEdited(editing.text ?? "");
+  }, [editing]);
+  useLayoutEffect(() => {
     if (editing || replyTo) field.current!.focus();
   }, [editing, replyTo]);
   const text = editing ? edited : draft.text;
@@ -152,7 +154,10 @@ function insertAtCaret(field: HTMLTextAreaElement, text: string): string {
 /** Focuses the field when a conversation opens, except on touch screens, where that would open the keyboard. */
 function useFirstFocus(field: { current: HTMLElement | null }): void {
   useLayoutEffect(() => {
-    const isElsewhere = document.activeElement?.parentElement?.closest(".conversation, dialog");
+    const focused = document.activeElement;
+    // A conversation may load late, while the user types elsewhere.
+    const isElsewhere =
+      focused?.matches("input, textarea") || focused?.parentElement?.closest(".conversation, dialog");
     if (!isTouched() && !isElsewhere) field.current!.focus({ preventScroll: true });
   }, []);
 }

@@ -63,8 +63,11 @@ export function MessagesPane(props: Pane) {
 
 function Loaded(props: Pane) {
   const { state, conversation, failure, retry } = useConversation(props.id);
-  if (conversation && state.isLoaded)
-    return <OpenMessages {...props} conversation={conversation} state={state} />;
+  const last = useRef<{ conversation: InboxEntry; state: ConversationState } | undefined>(undefined);
+  if (conversation && state.isLoaded) last.current = { conversation, state };
+  // The copy loads it again, for example after another tab closed that held the connection.
+  else if (state.isLoaded) last.current = undefined;
+  if (last.current) return <OpenMessages {...props} {...last.current} />;
   return <div class="messages">{failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />}</div>;
 }
 
@@ -286,8 +289,7 @@ function useTarget(pages: Messages, newAfter: string | undefined, wanted: string
       },
       toEnd: () => {
         current.current = { how: "end" };
-        if (latest.current.hasNewer) latest.current.open();
-        else redraw();
+        latest.current.open();
       },
     }),
     [],

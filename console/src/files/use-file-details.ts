@@ -1,7 +1,7 @@
 // What the files of messages need to be shown: links that are still valid, and the previews of pictures.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Attachment, Message } from "../../../packages/parley-client/src/index.ts";
-import { useSession } from "../session/session.ts";
+import { useChanges, useSession } from "../session/session.ts";
 import { useInterval } from "../ui/use-interval.ts";
 import { toKind } from "./media.ts";
 
@@ -35,6 +35,10 @@ export function useFileDetails<M extends Message>(
       }),
     [messages, version],
   );
+  const forget = (failed: readonly M[]) => {
+    for (const { attachments } of failed)
+      for (const file of attachments) read.requested.delete(toRequest(file));
+  };
   const renew = async () => {
     const isDue = (file: Attachment) => !read.requested.has(toRequest(file)) && isIncomplete(file);
     let due = shown.filter(({ attachments }) => attachments.some(isDue));
@@ -47,11 +51,12 @@ export function useFileDetails<M extends Message>(
         limit: PAGE,
         around: newest,
       };
-      // Without an answer the originals are shown.
       const page = await parley.messages.list(query).then(
         ({ data }) => data,
-        () => [],
+        () => undefined,
       );
+      // The next change of the page retries, and so does a restored connection.
+      if (!page) return forget(due);
       for (const { attachments } of page) for (const file of attachments) read.known.set(file.id, file);
       // Neighbours share a request.
       const oldest = page.at(-1)?.id ?? newest;
@@ -65,6 +70,7 @@ export function useFileDetails<M extends Message>(
   };
   useEffect(() => void renew(), [shown]);
   useInterval(() => void renew(), CHECK_MS);
+  useChanges(({ type }) => type === "retry" && void renew());
   return shown;
 }
 

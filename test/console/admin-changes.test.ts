@@ -43,6 +43,7 @@ test("a webhook is created, changed and its secret rotated in the console", { sk
   await press(page, "Copy event id");
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), received!.headers["webhook-id"]);
   await press(page, "Rotate the secret");
+  await press(page, "Rotate");
   const rotated = await dialog(page).getByLabel("Secret", { exact: true }).inputValue();
   assert.notEqual(rotated, secret);
   await press(page, "Copy secret");

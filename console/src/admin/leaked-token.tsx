@@ -4,6 +4,7 @@ import type { Token } from "../../../packages/parley-client/src/index.ts";
 import { explain, isGone } from "../failures.ts";
 import { useSession } from "../session/session.ts";
 import { Dialog, FormButtons } from "../ui/dialog.tsx";
+import { counted } from "../ui/format.ts";
 import type { Pages } from "../ui/use-pages.ts";
 import { RevokeToken } from "./token-table.tsx";
 
@@ -38,12 +39,25 @@ export function RevokeLeaked({ pages }: { pages?: Pages<Token> }) {
   );
 }
 
+/** Says how many tokens of a text are not offered to be revoked. */
+function explainOthers(unknown: number, more: number): string {
+  const parts = [
+    unknown > 0 &&
+      `${counted(unknown, "token", "tokens")} of the text cannot be used: unknown or already revoked.`,
+    more > 0 &&
+      `${counted(more, "token was", "tokens were")} not looked up. Paste the rest of the text again.`,
+  ];
+  return parts.filter(Boolean).join(" ");
+}
+
 function FindTokens(props: { onFound: (tokens: Token[]) => void; onClose: () => void }) {
-  const { parley, endIfRefused } = useSession();
+  const { parley, report, endIfRefused } = useSession();
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState("");
   const find = async (text: string) => {
-    const secrets = [...new Set(text.match(SECRET))].slice(0, MAX_SECRETS);
+    const all = [...new Set(text.match(SECRET))];
+    const secrets = all.slice(0, MAX_SECRETS);
+    const more = all.length - secrets.length;
     if (secrets.length === 0) {
       const isSigned = JWT.test(text);
       return setFailure(
@@ -62,8 +76,16 @@ function FindTokens(props: { onFound: (tokens: Token[]) => void; onClose: () => 
         ),
       );
       const tokens = found.filter((token) => token !== undefined);
-      if (tokens.length > 0) return props.onFound(tokens);
-      setFailure("This token cannot be used: it is unknown or already revoked.");
+      const unknown = secrets.length - tokens.length;
+      if (tokens.length > 0) {
+        if (unknown + more > 0) report(explainOthers(unknown, more));
+        return props.onFound(tokens);
+      }
+      setFailure(
+        all.length === 1
+          ? "This token cannot be used: it is unknown or already revoked."
+          : explainOthers(unknown, more),
+      );
     } catch (error) {
       setFailure(explain(error));
       endIfRefused(error);

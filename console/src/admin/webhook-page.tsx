@@ -127,7 +127,7 @@ function Actions(props: {
   const { hook, onChange, onSent } = props;
   const { parley, me, say, report } = useSession();
   const [isBusy, setBusy] = useState(false);
-  const [asking, setAsking] = useState<"disable" | "delete" | "edit">();
+  const [asking, setAsking] = useState<"disable" | "delete" | "edit" | "rotate">();
   const [secret, setSecret] = useState<string>();
   const act = async (doing: string, done: string, request: () => Promise<void>) => {
     // The buttons stay enabled, to keep the focus.
@@ -169,7 +169,7 @@ function Actions(props: {
             <Icon name="send" />
             Send a test
           </button>
-          <button type="button" class="button" onClick={rotate}>
+          <button type="button" class="button" onClick={() => setAsking("rotate")}>
             Rotate the secret
           </button>
           <button type="button" class="button" onClick={() => setAsking("edit")}>
@@ -192,6 +192,15 @@ function Actions(props: {
       </button>
       {asking === "edit" && <EditWebhook hook={hook} onChange={onChange} onClose={close} />}
       {secret && <ShowWebhookSecret secret={secret} onClose={() => setSecret(undefined)} />}
+      {asking === "rotate" && (
+        <ConfirmDialog
+          title="Rotate the secret?"
+          text="You get a new secret, shown once. The previous one also signs for 24 hours: replace it in the receiver by then."
+          action="Rotate"
+          onConfirm={rotate}
+          onClose={close}
+        />
+      )}
       {asking === "disable" && (
         <ConfirmDialog
           title="Disable this webhook?"

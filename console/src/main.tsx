@@ -14,7 +14,7 @@ import { endPush, Pusher } from "./notifications/pusher.ts";
 import { KnownPeople } from "./people/known-people.ts";
 import { NOTES, openPlace } from "./place.ts";
 import { type Change, ChangeFeed } from "./session/changes.ts";
-import { eraseCopies, listUnsent, type SignedInUser, toError, useView } from "./session/copy.ts";
+import { eraseCopies, eraseLeft, listUnsent, type SignedInUser, toError, useView } from "./session/copy.ts";
 import { connect, type Session, SessionContext } from "./session/session.ts";
 import { LinkQuestion, Mark, SignIn } from "./session/sign-in.tsx";
 import { applyTheme } from "./session/theme.ts";
@@ -138,7 +138,7 @@ function makeTools(
   const { access, parley, sync, me } = user;
   const say = (text: string) => add(text, false);
   const drafts = new Drafts(me.id);
-  const erase = () => sync.signOut().finally(eraseCopies);
+  const erase = () => sync.signOut().finally(typeof access === "object" ? eraseCopies : eraseLeft);
   const end = async () => void (await Promise.all([uploads.stop(), pusher.turnOff(), erase()]));
   const halt = () => {
     const unsent = uploads.unsent.map(({ file, conversationName }) => `${file.name}, to ${conversationName}`);

@@ -96,6 +96,40 @@ test("on a shared computer the token stays in one tab until its reload", {
   assert.deepEqual(guard.complaints, []);
 });
 
+test("signing in and out for one tab leaves what another tab has not sent", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t);
+  const [{ token }, { token: other }] = [await server.user(), await server.user()];
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await page.goto(`${server.url}/`);
+  const tab = await openTab(page);
+  await isOut(tab);
+  // Other tabs follow a sign-in, so the one for this tab is first.
+  const signInAlone = async () => {
+    await tab.getByLabel("Access token").fill(other);
+    await tab.getByLabel("Shared computer").check();
+    await tab.keyboard.press("Enter");
+    await isIn(tab);
+  };
+  const names = () => page.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name));
+  await signInAlone();
+  await signIn(page, server.url, token);
+  const kept = await names();
+  assert.equal(kept.length, 1);
+  await signOut(tab);
+  await isOut(tab);
+  assert.deepEqual(await names(), kept);
+  await signInAlone();
+  assert.deepEqual(await names(), kept);
+  await page.getByRole("link", { name: "Notes to self" }).click();
+  await page.getByRole("textbox", { name: "Message to your notes" }).fill("hello");
+  await page.keyboard.press("Enter");
+  await page.reload();
+  await page.getByText("hello").first().waitFor();
+  assert.deepEqual(guard.complaints, []);
+});
+
 test("a session survives a restart of the browser", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
   const { token } = await server.user();

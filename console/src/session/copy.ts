@@ -12,6 +12,7 @@ import {
 } from "../../../packages/parley-sync/src/index.ts";
 import { indexedDbStore } from "../../../packages/parley-sync/src/indexeddb.ts";
 import { useRedraw } from "../ui/use-redraw.ts";
+import { keptAccess } from "./kept-session.ts";
 import { type Access, connect, HERE } from "./session.ts";
 
 /** Each user has a database. Another Parley may run at another path of this host. */
@@ -32,13 +33,19 @@ export async function signIn(access: Access): Promise<SignedInUser> {
   return { access, parley, me, sync: await openCopy(parley, me, typeof access === "object") };
 }
 
-/** Opens the copy of a user, and deletes those of others. `isKept`: whether it outlives this tab. */
+/** Opens the copy of a user. `isKept`: whether it outlives this tab. */
 async function openCopy(client: Parley, me: Me, isKept: boolean): Promise<Sync> {
   const name = PREFIX + me.id;
-  await eraseCopies(name);
+  if (isKept) await eraseCopies(name);
+  else await eraseLeft();
   // Some browsers store nothing in private windows.
   const store = isKept ? await indexedDbStore(name).catch(memoryStore) : memoryStore();
   return openSync({ client, store, include: "unscanned,image" });
+}
+
+/** Deletes the copies of sessions that ended, unless the browser has a session, whose copy other tabs use. */
+export async function eraseLeft(): Promise<void> {
+  if (!keptAccess()) await eraseCopies();
 }
 
 /** Deletes all copies, or all but one. */

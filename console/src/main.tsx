@@ -145,8 +145,11 @@ function makeTools(
     void uploads.stop();
     return unsent;
   };
+  let isOver = false;
   const endIfRefused = (error: unknown) => {
-    if (!isRefused(error)) return;
+    // Several requests may be refused at once.
+    if (!isRefused(error) || isOver) return;
+    isOver = true;
     const messages = listUnsent(sync.outbox().getSnapshot());
     const unsent = [...halt(), ...messages.map((each) => `${toContent(each)}, to ${toName(sync, each)}`)];
     // A copy that is kept sends them after the next sign-in.
@@ -203,10 +206,9 @@ function toName(sync: Sync, { conversation_id }: SendOperation): string {
 }
 
 function findConversation(sync: Sync, id: string) {
-  return sync
-    .inbox()
-    .getSnapshot()
-    .items.find((each) => each.id === id);
+  const { items } = sync.inbox().getSnapshot();
+  // The inbox has only the conversations that it has loaded.
+  return items.find((each) => each.id === id) ?? sync.conversation(id).getSnapshot().conversation;
 }
 
 /** Returns a function that reloads the user soon, once for several calls. Ignores answers that arrive out of order. */
@@ -305,17 +307,20 @@ function useLive(user: SignedInUser, tools: Tools) {
   }, [user, tools]);
 }
 
-/** Retries what failed once the server is back. Says why if it refuses the connection. */
+/** Retries what failed once the server is back. Says why if it refuses the connection, and if the copy is not stored. */
 function followConnection({ sync, events, report }: Tools, isAlone: boolean): () => void {
   const connection = sync.connection();
-  let before = connection.getSnapshot();
+  let before = { ...connection.getSnapshot(), isStored: true };
   const check = () => {
-    const { state, reason } = connection.getSnapshot();
+    const { state, reason, isStored } = connection.getSnapshot();
     if (state === "live" && before.reason) events.publish({ type: "retry" });
     if (state === "refused" && state !== before.state && !isAlone)
       report("Changes by others show only after a reload.", toError(reason));
+    if (!isStored && before.isStored)
+      report("This browser cannot store messages. Keep this tab open until they are sent.");
     before = connection.getSnapshot();
   };
+  check();
   return connection.subscribe(check);
 }
 

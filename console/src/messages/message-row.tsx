@@ -90,7 +90,11 @@ function MessageView({ message, actions, own, follows, quoted, progress, refused
         {message.files.length > 0 && <Sending message={message} isHeldUp={message.reason !== null} />}
         {refusedEdit && (
           <Refused
-            doing={`“${refusedEdit.text}” did not replace it.`}
+            doing={
+              refusedEdit.text === null
+                ? "The text was not removed."
+                : `“${refusedEdit.text}” did not replace it.`
+            }
             name={refusedEdit.key}
             reason={refusedEdit.reason}
           />

@@ -119,8 +119,8 @@ testScenesIn(openWholeBrowser, "notifications", {
     const cat = await server.user();
     const other = await introduce(server, user, cat);
     await toggle(page, false);
-    await (await findSwitch(page, "Notifications say who writes", false)).click();
-    await findSwitch(page, "Notifications say who writes", true);
+    await (await findSwitch(page, "Show names in notifications", false)).click();
+    await findSwitch(page, "Show names in notifications", true);
     await page.keyboard.press("Escape");
     await hide(page, true);
     await say(server, bob, id, "secret");

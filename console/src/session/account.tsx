@@ -57,7 +57,7 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
         )}
         {isNotifiable && notify?.isOn && (
           <MenuSwitch icon="people" isOn={notify.hasNames} onSelect={notify.toggleNames}>
-            Notifications say who writes
+            Show names in notifications
           </MenuSwitch>
         )}
         {isNotifiable && push && (

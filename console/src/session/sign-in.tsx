@@ -128,7 +128,9 @@ function Unsent({ all }: { all: readonly string[] }) {
           <li key={at}>{each}</li>
         ))}
       </ul>
-      <p class="muted small">Sign in again to send the messages. Choose the files that you uploaded again.</p>
+      <p class="muted small">
+        Sign in again to send the messages. Choose again the files that you were uploading.
+      </p>
     </section>
   );
 }

@@ -307,7 +307,7 @@ testScenes("a page shows what the API lists after cut connections and hidden win
     await opened.assertCurrent("after failures");
     world.proxy.fate = () => "break";
     world.proxy.cutStreams();
-    await opened.pages[0]!.getByText("Not connected").waitFor();
+    await opened.pages[0]!.getByText("Reconnecting…").waitFor();
     await change(cast, 3);
     world.proxy.fate = () => "pass";
     await opened.assertCurrent("after an outage");
@@ -329,7 +329,7 @@ test("a page shows what the API lists after a restart of the server", { skip: no
   await find(page, "first, edit 1").waitFor();
   await changing;
   await before.app.stop();
-  await page.getByText("Not connected").waitFor();
+  await page.getByText("Reconnecting…").waitFor();
   const after = await startOn(t, config);
   proxy.port = after.app.port();
   await change({ ...cast, server: after }, 2);

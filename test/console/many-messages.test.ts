@@ -71,7 +71,7 @@ async function scrollThrough(box: Element, direction: number) {
   const note = () => {
     const places = inView();
     for (const { row } of places)
-      seen.add(Number(/^message (\d+)/.exec(row.querySelector("p.message-text")!.textContent!)![1]));
+      seen.add(Number(/^message (\d+)/.exec(row.querySelector(".message-text")!.textContent!)![1]));
     return places;
   };
   note();

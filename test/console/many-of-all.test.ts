@@ -108,7 +108,7 @@ const topOf = (box: Locator) => box.evaluate(({ scrollTop }) => scrollTop);
 /** Runs in the page. Scrolls up by this many messages. Returns the number of the first one on the page. */
 async function scrollUp(box: Element, wanted: number): Promise<{ reached: number; most: number }> {
   const numbers = () =>
-    [...box.querySelectorAll("p.message-text")].map((each) => Number(/\d+/.exec(each.textContent!)![0]));
+    [...box.querySelectorAll(".message-text")].map((each) => Number(/\d+/.exec(each.textContent!)![0]));
   const end = numbers().at(-1)!;
   let most = 0;
   const until = performance.now() + 60_000;

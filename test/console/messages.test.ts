@@ -252,7 +252,7 @@ testScenes("a conversation of two people", {
     await ann.page.getByRole("dialog").getByRole("button", { name: "Delete for everyone" }).click();
     const notice = await ann.page.getByText("The message was deleted.").boundingBox();
     const field = await ann.page.getByRole("textbox", { name: "Message to Bob" }).boundingBox();
-    assert.ok(notice!.y + notice!.height <= field!.y, JSON.stringify({ notice, field }));
+    assert.ok(notice!.x + notice!.width <= field!.x, JSON.stringify({ notice, field }));
     assert.deepEqual(ann.guard.complaints, []);
   },
 

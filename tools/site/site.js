@@ -146,6 +146,8 @@ dialog.onkeydown = (event) => {
     places.at((places.indexOf(document.activeElement) + step) % places.length).focus();
   }
   if (event.key === "Enter" && document.activeElement === input) places[1]?.click();
+  // The field would only clear itself.
+  if (event.key === "Escape") dialog.close();
 };
 addEventListener("keydown", (event) => {
   const isTyping = event.target.closest("input, textarea");

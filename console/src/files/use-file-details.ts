@@ -35,9 +35,13 @@ export function useFileDetails<M extends Message>(
       }),
     [messages, version],
   );
+  /** Shows the originals of new pictures. Links are requested again with the next change, or once the connection is back. */
   const forget = (failed: readonly M[]) => {
-    for (const { attachments } of failed)
-      for (const file of attachments) read.requested.delete(toRequest(file));
+    const files = failed.flatMap(({ attachments }) => attachments);
+    for (const file of files) read.requested.delete(toRequest(file));
+    const unknown = files.filter(({ id }) => !read.known.has(id));
+    for (const file of unknown) read.known.set(file.id, { ...file, image: null });
+    if (unknown.length > 0) setVersion((version) => version + 1);
   };
   const renew = async () => {
     const isDue = (file: Attachment) => !read.requested.has(toRequest(file)) && isIncomplete(file);
@@ -55,7 +59,6 @@ export function useFileDetails<M extends Message>(
         ({ data }) => data,
         () => undefined,
       );
-      // The next change of the page retries, and so does a restored connection.
       if (!page) return forget(due);
       for (const { attachments } of page) for (const file of attachments) read.known.set(file.id, file);
       // Neighbours share a request.

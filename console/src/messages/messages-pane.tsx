@@ -63,11 +63,8 @@ export function MessagesPane(props: Pane) {
 
 function Loaded(props: Pane) {
   const { state, conversation, failure, retry } = useConversation(props.id);
-  const last = useRef<{ conversation: InboxEntry; state: ConversationState } | undefined>(undefined);
-  if (conversation && state.isLoaded) last.current = { conversation, state };
-  // The copy loads it again, for example after another tab closed that held the connection.
-  else if (state.isLoaded) last.current = undefined;
-  if (last.current) return <OpenMessages {...props} {...last.current} />;
+  if (conversation && state.isLoaded)
+    return <OpenMessages {...props} conversation={conversation} state={state} />;
   return <div class="messages">{failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />}</div>;
 }
 
@@ -289,7 +286,8 @@ function useTarget(pages: Messages, newAfter: string | undefined, wanted: string
       },
       toEnd: () => {
         current.current = { how: "end" };
-        latest.current.open();
+        if (latest.current.hasNewer) latest.current.open();
+        else redraw();
       },
     }),
     [],

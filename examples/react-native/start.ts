@@ -7,14 +7,34 @@ import { printLinks, startDemo } from "../demo.ts";
 
 const databases = new Map<string, DatabaseSync>();
 
-/** Runs a statement on the database of a user. */
+interface Statement {
+  sql: string;
+  values?: string[];
+}
+
+function run(database: DatabaseSync, { sql, values }: Statement): unknown {
+  return values ? database.prepare(sql).all(...values) : database.exec(sql);
+}
+
+function runAll(database: DatabaseSync, statements: Statement[]): void {
+  database.exec("BEGIN");
+  try {
+    for (const statement of statements) run(database, statement);
+    database.exec("COMMIT");
+  } catch (error) {
+    database.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+/** Runs a statement, or several in one transaction, on the database of a user. */
 const sqlite: Connect.NextHandleFunction = async (request, response) => {
   const user = request.url ?? "";
   const database = databases.get(user) ?? new DatabaseSync(":memory:");
   databases.set(user, database);
   try {
-    const { sql, values } = JSON.parse(await text(request));
-    const rows = values ? database.prepare(sql).all(...values) : database.exec(sql);
+    const statement = JSON.parse(await text(request));
+    const rows = Array.isArray(statement) ? runAll(database, statement) : run(database, statement);
     response.end(JSON.stringify(rows ?? null));
   } catch (error) {
     response.writeHead(500).end(String(error));

@@ -33,6 +33,7 @@ testScenes("context menus", {
   "a message has a menu by pointer and keyboard, with what the user may do": async (world) => {
     const { ann, bob, id } = await meet(world);
     await write(ann.page, "*mine*");
+    await find(bob.page, "mine").waitFor();
     await say(world.server, bob.user, id, "theirs, see https://example.org/");
     const { page, guard } = ann;
     await find(page, "theirs")

@@ -77,9 +77,11 @@ test("the React Native example starts with one command, and keeps what waits whe
 
   const server = `${new URLSearchParams(new URL(links[0]!).hash.slice(1)).get("url")}/**`;
   await ada.route(server, (route) => route.abort());
+  const stored = ada.waitForResponse((response) => !!response.request().postData()?.includes("See you"));
   await ada.getByLabel("Message").fill("See you");
   await ada.getByLabel("Message").press("Enter");
   await ada.getByText("waiting").waitFor();
+  await stored;
   await ada.reload();
   await ada.getByRole("button", { name: "bob (0)" }).click();
   await ada.getByText("waiting").waitFor();

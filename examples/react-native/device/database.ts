@@ -3,11 +3,14 @@ import type { Database } from "../store.ts";
 
 const user = new URLSearchParams(location.hash.slice(1)).get("user");
 
-async function request<T>(statement: { sql: string; values?: string[] }): Promise<T> {
-  const response = await fetch(`/sqlite?${user}`, {
-    method: "POST",
-    body: JSON.stringify(statement),
-  });
+interface Statement {
+  sql: string;
+  values?: string[];
+}
+
+/** Runs a statement, or several in one transaction. */
+async function request<T>(statement: Statement | Statement[]): Promise<T> {
+  const response = await fetch(`/sqlite?${user}`, { method: "POST", body: JSON.stringify(statement) });
   if (!response.ok) throw new Error(await response.text());
   return response.json();
 }
@@ -20,14 +23,10 @@ export const database: Database = {
     return (await request<T[]>({ sql, values }))[0] ?? null;
   },
   async withExclusiveTransactionAsync(task) {
-    await request({ sql: "BEGIN" });
-    try {
-      await task(database);
-      await request({ sql: "COMMIT" });
-    } catch (error) {
-      await request({ sql: "ROLLBACK" });
-      throw error;
-    }
+    const statements: Statement[] = [];
+    // In one request: a page that is closed leaves no transaction open.
+    await task({ ...database, runAsync: async (sql, ...values) => statements.push({ sql, values }) });
+    await request(statements);
   },
   closeAsync: async () => {},
 };

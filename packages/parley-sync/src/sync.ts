@@ -94,7 +94,7 @@ class Sync {
     this.#views = new Views(
       this.#fold,
       toConnection,
-      (id) => void this.#use(id),
+      (id) => void this.#use(id, true),
       (id) => void this.#tabs.ask("release", id).catch(() => {}),
     );
     this.#tabs = new Tabs(store.name, randomId(platform), {
@@ -113,7 +113,6 @@ class Sync {
     });
     // Another tab may have signed out meanwhile.
     if (this.#closing) return;
-    // Each tab is notified.
     this.#endOnline = onOnline(() => this.#live?.wake());
     this.#tabs.start();
   }
@@ -271,7 +270,7 @@ class Sync {
   #ready(): void {
     this.#pauses.wake();
     this.#runOutbox();
-    for (const id of this.#views.shown) void this.#use(id);
+    for (const id of this.#views.shown) void this.#use(id, false);
   }
 
   #runOutbox(): void {
@@ -289,7 +288,7 @@ class Sync {
   async #reopen(): Promise<string[]> {
     const damaged = await this.#copy.open();
     this.#views.renewAll();
-    for (const id of this.#views.shown) void this.#use(id);
+    for (const id of this.#views.shown) void this.#use(id, false);
     return damaged;
   }
 
@@ -328,12 +327,13 @@ class Sync {
 
   // The memory of this instance.
 
-  /** Loads a conversation that is shown, and has the leader read it, or its newest messages again. */
-  async #use(id: string): Promise<void> {
+  /** Loads a conversation that is shown, and has the leader read it or, if it has just been opened, its newest messages again. */
+  async #use(id: string, isOpened: boolean): Promise<void> {
     await this.#copy.load(id);
-    const floor = this.#copy.talks.get(id)?.floor ?? NOTHING;
-    if (this.#views.isShown(id) && (this.#live?.isReady || !this.#tabs.isLeader))
-      await this.#tabs.ask(floor === NOTHING ? "olderMessages" : "refresh", id).catch(() => {});
+    const isKnown = (this.#copy.talks.get(id)?.floor ?? NOTHING) !== NOTHING;
+    if ((isKnown && !isOpened) || !this.#views.isShown(id)) return;
+    if (this.#live?.isReady || !this.#tabs.isLeader)
+      await this.#tabs.ask(isKnown ? "refresh" : "olderMessages", id).catch(() => {});
   }
 
   #trim(): void {

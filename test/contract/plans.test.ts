@@ -101,6 +101,14 @@ test("every other page reads one range of an index: no table scan, no sort, no o
       );
     assert.ok(!/OFFSET/i.test(statement.sql));
   }
+  for (const prepare of ["", "ANALYZE"]) {
+    db.exec(prepare);
+    const failing = webhooksQuery(
+      { userId: null, isFailing: true },
+      { cursor: NEWEST, newer: false, limit: 10 },
+    );
+    assert.match(planOf(db, failing).join(), /^SEARCH webhooks USING INDEX webhooks_failing/);
+  }
   t.diagnostic(`${statements.length} statements, each a search by an index`);
 });
 

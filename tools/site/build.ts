@@ -4,7 +4,7 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { dirname, join, posix } from "node:path";
 import { layOut, toMarkdownAddress } from "./layout.ts";
 import { type Resolve, renderMarkdown, rewriteLinks } from "./markdown.ts";
-import { type Page, pagesOf, readSections, relativeAddress, type Section } from "./pages.ts";
+import { listPages, type Page, readSections, relativeAddress, type Section } from "./pages.ts";
 import { buildReference, type OpenApi } from "./reference.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -17,7 +17,7 @@ export function buildSite(): Map<string, string> {
   const explaining = [...globSync("api/*.md", { cwd: join(ROOT, "docs") }).sort(), "operate.md"];
   const reference = buildReference(document, new Map(explaining.map((path) => [path, read(`docs/${path}`)])));
   const sections = readSections(ROOT, reference);
-  const pages = sections.flatMap(pagesOf);
+  const pages = sections.flatMap(listPages);
   const files = new Map([
     ["site.css", [tokens(), ...STYLES.map((name) => read(`tools/site/${name}.css`))].join("\n")],
     ["site.js", read("tools/site/site.js")],
@@ -27,7 +27,7 @@ export function buildSite(): Map<string, string> {
   const listed: string[] = [];
   for (const section of sections) {
     listed.push(`\n## ${section.title}\n`);
-    for (const page of pagesOf(section)) {
+    for (const page of listPages(section)) {
       const resolve = resolver(page, pages, files);
       const { html, headings, parts } = renderMarkdown(page.markdown, resolve);
       const description = /^.*?[.:](?= |$)/.exec(parts[0]!.text)?.[0] ?? page.title;
@@ -56,7 +56,7 @@ function tokens(): string {
 }
 
 function introduction([guides]: Section[]): string {
-  return pagesOf(guides!)[0]!.markdown.split("\n\n")[1]!;
+  return listPages(guides!)[0]!.markdown.split("\n\n")[1]!;
 }
 
 function toMarkdown(address: string | undefined): string | undefined {

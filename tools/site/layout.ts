@@ -1,7 +1,7 @@
 // The frame of each page: the line at the top, the pages of the section at the left, the headings at the right.
 import { escapeHtml, MARK } from "../../src/http/protocol/html.ts";
 import type { Heading } from "./markdown.ts";
-import { type Page, pagesOf, relativeAddress, type Section } from "./pages.ts";
+import { listPages, type Page, relativeAddress, type Section } from "./pages.ts";
 
 /** What a page shows around its text. */
 export interface Frame {
@@ -66,7 +66,7 @@ function link(page: Page, current: Page, to: To): string {
 function sectionLinks({ section, sections }: Frame, to: To): string[] {
   return sections.map((each) => {
     const mark = each === section ? ' aria-current="true"' : "";
-    return `<a href="${to(pagesOf(each)[0]!.url)}"${mark}>${each.title}</a>`;
+    return `<a href="${to(listPages(each)[0]!.url)}"${mark}>${each.title}</a>`;
   });
 }
 
@@ -113,7 +113,7 @@ ${items.join("\n")}
 
 /** The page before and after this one, and this one as Markdown. */
 function pageEnd({ page, sections }: Frame, to: To): string {
-  const pages = sections.flatMap(pagesOf);
+  const pages = sections.flatMap(listPages);
   const at = pages.indexOf(page);
   const [previous, next] = [pages[at - 1], pages[at + 1]];
   return `<footer>

@@ -33,7 +33,7 @@ export function renderMarkdown(markdown: string, resolve: Resolve): Rendered {
   const renderer = new PageRenderer(resolve);
   const tokens = joinTabs(lexer(markdown));
   const html = parser(tokens, { renderer });
-  return { html, headings: renderer.headings, parts: partsOf(tokens, renderer.headings) };
+  return { html, headings: renderer.headings, parts: toParts(tokens, renderer.headings) };
 }
 
 /** Returns the Markdown with links that work on the site. A link that leads nowhere there becomes its text. */
@@ -58,7 +58,7 @@ class PageRenderer extends Renderer {
 
   override heading({ tokens, depth, text }: Tokens.Heading): string {
     const id = uniqueId(text, this.headings);
-    this.headings.push({ depth, id, title: textOf(tokens) });
+    this.headings.push({ depth, id, title: toText(tokens) });
     const inner = this.parser.parseInline(tokens);
     // The first one is the title of the page, which needs no link.
     if (depth === 1) return `<h1>${inner}</h1>\n`;
@@ -67,7 +67,7 @@ class PageRenderer extends Renderer {
 
   override code(block: Tokens.Code & { tabs?: Tokens.Code[] }): string {
     if (!block.tabs) return codeBlock(block);
-    const tabs = block.tabs.map((tab) => codeBlock(tab, TABS[languageOf(tab)]));
+    const tabs = block.tabs.map((tab) => codeBlock(tab, TABS[toLanguage(tab)]));
     return `<div class="tabs">\n${tabs.join("")}</div>\n`;
   }
 
@@ -98,7 +98,7 @@ class PageRenderer extends Renderer {
 }
 
 function codeBlock(block: Tokens.Code, tab?: string): string {
-  const code = `<pre><code>${highlight(block.text, languageOf(block))}</code></pre>`;
+  const code = `<pre><code>${highlight(block.text, toLanguage(block))}</code></pre>`;
   return tab
     ? `<div class="code" data-tab="${tab}"><p>${tab}</p>${code}</div>\n`
     : `<div class="code">${code}</div>\n`;
@@ -122,14 +122,14 @@ function uniqueId(text: string, headings: readonly Heading[]): string {
 }
 
 /** Returns the language of a block: the first word after its fence. */
-function languageOf({ lang }: Tokens.Code): string {
+function toLanguage({ lang }: Tokens.Code): string {
   return lang?.split(" ")[0] ?? "";
 }
 
 /** Reports whether a block shows one of several ways to do something. A block of shell is one if it uses curl. */
 function isTab(token: Token): token is Tokens.Code {
   if (token.type !== "code") return false;
-  const language = languageOf(token as Tokens.Code);
+  const language = toLanguage(token as Tokens.Code);
   return language in TABS && (language !== "sh" || token.text.includes("curl "));
 }
 
@@ -139,7 +139,7 @@ function joinTabs(tokens: readonly Token[]): Token[] {
   let run: Tokens.Code[] = [];
   for (const token of tokens) {
     if (token.type === "space") continue;
-    const isNext = isTab(token) && !run.some((each) => languageOf(each) === languageOf(token));
+    const isNext = isTab(token) && !run.some((each) => toLanguage(each) === toLanguage(token));
     if (!isNext) run = [];
     if (isTab(token)) run.push(token);
     if (run.length < 2) joined.push(token);
@@ -149,24 +149,24 @@ function joinTabs(tokens: readonly Token[]): Token[] {
 }
 
 /** Returns the text of tokens without marks. */
-function textOf(tokens: readonly Token[]): string {
+function toText(tokens: readonly Token[]): string {
   return tokens.map(textOfToken).join("");
 }
 
 function textOfToken(token: Token): string {
   if (token.type === "table") {
     const { header, rows } = token as Tokens.Table;
-    return [header, ...rows].map((cells) => cells.map((cell) => textOf(cell.tokens)).join(" ")).join("\n");
+    return [header, ...rows].map((cells) => cells.map((cell) => toText(cell.tokens)).join(" ")).join("\n");
   }
   if (token.type === "list")
-    return (token as Tokens.List).items.map((item) => textOf(item.tokens)).join("\n");
+    return (token as Tokens.List).items.map((item) => toText(item.tokens)).join("\n");
   // The search finds no examples of requests and answers: their words are also in the tables beside them.
-  if ("tabs" in token || (token.type === "code" && languageOf(token as Tokens.Code) === "json")) return "";
-  if ("tokens" in token && token.tokens) return textOf(token.tokens);
+  if ("tabs" in token || (token.type === "code" && toLanguage(token as Tokens.Code) === "json")) return "";
+  if ("tokens" in token && token.tokens) return toText(token.tokens);
   return "text" in token ? token.text : "";
 }
 
-function partsOf(tokens: readonly Token[], headings: readonly Heading[]): Part[] {
+function toParts(tokens: readonly Token[], headings: readonly Heading[]): Part[] {
   const parts: Part[] = [];
   for (const token of tokens) {
     const { id, title, depth } = headings[parts.length] ?? {};

@@ -51,13 +51,13 @@ const SECTIONS: Record<string, Record<string, string[]>> = {
 };
 
 /** Returns the address of a page: that of a README is the name of its folder. */
-function addressOf(source: string): string {
+function toAddress(source: string): string {
   const path = source.replace(/^docs\//, "").replace(/(?:^|\/)README\.md$/, ".md");
   return path === ".md" ? "index.html" : path.replace(/\.md$/, ".html");
 }
 
 export function toPage(source: string, markdown: string): Page {
-  return { source, url: addressOf(source), title: /^# (.+)$/m.exec(markdown)![1]!, markdown };
+  return { source, url: toAddress(source), title: /^# (.+)$/m.exec(markdown)![1]!, markdown };
 }
 
 /** Reads the sections. The reference has its place before the last one. */
@@ -72,7 +72,7 @@ export function readSections(root: string, reference: Section): Section[] {
   return sections.toSpliced(-1, 0, reference);
 }
 
-export function pagesOf(section: Section): Page[] {
+export function listPages(section: Section): Page[] {
   return section.groups.flatMap(({ pages }) => pages);
 }
 

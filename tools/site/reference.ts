@@ -4,7 +4,7 @@ import { statusOf } from "../../src/http/protocol/problems.ts";
 import { findExamples } from "./examples.ts";
 import { toAnchor } from "./markdown.ts";
 import { type Page, type Section, toPage } from "./pages.ts";
-import { fieldRows, noteOf, type Schema, toRow, typeOf, withReferences } from "./schemas.ts";
+import { fieldRows, type Schema, toNote, toRow, toType, withReferences } from "./schemas.ts";
 
 interface Parameter {
   name: string;
@@ -69,11 +69,11 @@ export function buildReference(document: OpenApi, pages: ReadonlyMap<string, str
       const { see, blocks } = examples.get(each.line) ?? { see: "", blocks: "" };
       return [
         `## ${each.summary}`,
-        headOf(each, see),
-        fieldsOf(each),
-        answersOf(each, everywhere),
+        renderHead(each, see),
+        renderFields(each),
+        renderAnswers(each, everywhere),
         blocks,
-        answerOf(each),
+        renderAnswer(each),
       ];
     });
     return toReferencePage(name.replaceAll("_", "-"), [
@@ -116,38 +116,38 @@ function table(head: string, rows: readonly string[]): string {
   return [`| ${head} |${" |".repeat(columns - 1)}`, `|${"---|".repeat(columns)}`, ...rows].join("\n");
 }
 
-function headOf({ line, description }: Listed, see: string): string {
+function renderHead({ line, description }: Listed, see: string): string {
   const isCalled = line.includes("/");
   const scope = description ?? (isCalled ? "Needs no scope." : "Sent by Parley.");
   return `\`${line}\` · ${scope}${see && ` See ${see}.`}`;
 }
 
-function fieldsOf({ parameters = [], requestBody }: Listed): string {
+function renderFields({ parameters = [], requestBody }: Listed): string {
   const own = parameters.filter((each) => !("$ref" in each)) as Parameter[];
   const rowsIn = (place: string) =>
     own
       .filter((each) => each.in === place)
       .map(({ name, schema, required, description }) =>
-        toRow(name, schema, noteOf(required === true && place !== "path", "request"), description),
+        toRow(name, schema, toNote(required === true && place !== "path", "request"), description),
       );
   const contents = Object.entries(requestBody?.content ?? {});
   // The fields that any form of the body has, those of JSON first.
   const fields = new Set(contents.flatMap(([, { schema }]) => fieldRows(schema, "request")));
   const types = OR.format(contents.map(([type]) => `\`${type}\``));
-  const refs = contents.flatMap(([, { schema }]) => (schema.$ref ? [typeOf(schema)] : []));
+  const refs = contents.flatMap(([, { schema }]) => (schema.$ref ? [toType(schema)] : []));
   const body = types && `The body is ${refs[0] ? `${refs[0]}, as ` : ""}${types}.`;
   const tables = Object.entries(PLACES).map(([place, head]) => table(head, rowsIn(place)));
   return [...tables, body, table("field", [...fields])].filter(Boolean).join("\n\n");
 }
 
-function answersOf({ responses }: Listed, everywhere: ReadonlySet<ErrorCode>): string {
+function renderAnswers({ responses }: Listed, everywhere: ReadonlySet<ErrorCode>): string {
   const rows = Object.entries(responses).flatMap(([status, { description = "", content = {} }]) => {
     if (!(Number(status) >= 400) || !description.startsWith("`")) {
-      const types = Object.values(content).map(({ schema }) => typeOf(schema));
+      const types = Object.values(content).map(({ schema }) => toType(schema));
       const what = schemaName(types[0]);
       return [`| ${status} | ${[description, what].filter(Boolean).join(" ")} |`];
     }
-    const codes = codesOf(description).filter((code) => !everywhere.has(code));
+    const codes = toCodes(description).filter((code) => !everywhere.has(code));
     return codes.length === 0 ? [] : [`| ${status} | ${codes.map(linkToCode).join(", ")} |`];
   });
   return table("answer", rows);
@@ -159,13 +159,13 @@ function schemaName(type: string | undefined): string {
 }
 
 /** Returns the example of an answer as a block of code. */
-function answerOf({ responses }: Listed): string {
+function renderAnswer({ responses }: Listed): string {
   const contents = Object.values(responses).flatMap(({ content = {} }) => Object.values(content));
   const example = contents.find((content) => content.example !== undefined)?.example;
   return example === undefined ? "" : `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``;
 }
 
-function codesOf(description: string): ErrorCode[] {
+function toCodes(description: string): ErrorCode[] {
   return Array.from(description.matchAll(/`(\w+)`/g), ([, code]) => code as ErrorCode);
 }
 
@@ -180,7 +180,7 @@ function linkToCode(code: string): string {
 function commonCodes(listed: readonly Listed[]): Set<ErrorCode> {
   const sets = listed
     .filter(({ responses }) => "401" in responses)
-    .map(({ responses }) => Object.values(responses).flatMap(({ description = "" }) => codesOf(description)));
+    .map(({ responses }) => Object.values(responses).flatMap(({ description = "" }) => toCodes(description)));
   const common = sets.map((codes) => new Set(codes)).reduce((all, each) => all.intersection(each));
   return new Set([...common].filter((code) => ![404, 409].includes(statusOf(code))));
 }

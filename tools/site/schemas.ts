@@ -41,13 +41,13 @@ export function fieldRows({ properties = {}, required = [] }: Schema, side: Side
     const path = `${prefix}${name}`;
     const inner = schema.items ?? schema;
     return [
-      toRow(path, schema, noteOf(required.includes(name), side)),
+      toRow(path, schema, toNote(required.includes(name), side)),
       ...(inner.properties ? fieldRows(inner, side, `${path}${schema.items ? "[]" : ""}.`) : []),
     ];
   });
 }
 
-export function noteOf(isRequired: boolean, side: Side): string {
+export function toNote(isRequired: boolean, side: Side): string {
   if (side === "request") return isRequired ? ", required" : "";
   return isRequired ? "" : ", optional";
 }
@@ -61,25 +61,25 @@ export function toRow(name: string, schema: Schema, note: string, description = 
   ];
   // A vertical line would end the cell, and `__` begin strong text.
   const text = facts.filter(Boolean).join(" ").replaceAll(/\||__/g, "\\$&");
-  return `| \`${name}\` | ${typeOf(schema)}${note} | ${text} |`;
+  return `| \`${name}\` | ${toType(schema)}${note} | ${text} |`;
 }
 
 const toCode = (value: unknown) => `\`${value}\``;
 
 /** Returns the type of a schema in words, with links to the objects of the reference. */
-export function typeOf(schema: Schema): string {
+export function toType(schema: Schema): string {
   const { $ref, anyOf, items, type, pattern, format } = schema;
   if ($ref) {
     const name = $ref.split("/").at(-1)!;
     const object = name.replace(/Page$/, "");
     return `${name === object ? "" : "page of "}[${object}](objects.md#${object.toLowerCase()})`;
   }
-  if (anyOf) return anyOf.map(typeOf).join(" or ");
+  if (anyOf) return anyOf.map(toType).join(" or ");
   const [id] = /(?<=^\^)[a-z]{3}_/.exec(pattern ?? "") ?? [];
   return [type ?? "any"]
     .flat()
     .map((each) => {
-      if (each === "array" && items) return `array of ${typeOf(items)}`;
+      if (each === "array" && items) return `array of ${toType(items)}`;
       if (each === "string" && id) return `id \`${id}…\``;
       return format === "binary" ? "bytes" : each;
     })

@@ -145,7 +145,7 @@ export async function listAudit(
     findRows: async (ids: readonly string[]) => rows.filter(({ id }) => ids.includes(id)),
   };
   const found = await searchNames(request, list, turns);
-  const names = await namesOf(core, found.rows);
+  const names = await findNames(core, found.rows);
   return toPage(request, found.rows, (row) => toJson(row, names), found);
 }
 
@@ -167,7 +167,7 @@ export async function* exportAudit(
     const rows = await listBetween(core, filters, { cursor, newer: true, limit: EXPORT_PAGE });
     if (rows.length === 0) return;
     const matching = rows.filter(isMatch);
-    const names = await namesOf(core, matching);
+    const names = await findNames(core, matching);
     const lines = matching.map((row) => `${toJson(row, names)}\n`);
     if (lines.length > 0) yield lines.join("");
     cursor = rows.at(-1)!.id;
@@ -201,7 +201,7 @@ function hasParts({ object_id, token_id, details }: EntryRow, parts: readonly st
 }
 
 /** Returns the names of the files and groups of these entries, by id. */
-function namesOf(core: DataAccess, rows: readonly EntryRow[]): Promise<Map<string, string>> {
+function findNames(core: DataAccess, rows: readonly EntryRow[]): Promise<Map<string, string>> {
   const ids = rows.map(({ object_id }) => object_id).filter((id) => isId("att", id) || isId("grp", id));
   return findObjectNames(core.db, [...new Set(ids)]);
 }

@@ -44,7 +44,7 @@ const CODINGS = [
 
 /** Reports whether a file of this name is for browsers, and not a compressed form of one. */
 export function isBuiltFile(name: string): boolean {
-  return TYPES.has(extensionOf(name));
+  return TYPES.has(toExtension(name));
 }
 
 /** Reads a file of what was built for browsers, with its compressed forms beside it. */
@@ -54,12 +54,12 @@ export function readBuiltFile(
   headers: Readonly<Record<string, string>>,
 ): FixedAnswer {
   const read = (suffix: string) =>
-    fixedAnswer(TYPES.get(extensionOf(path))!, readFileSync(new URL(path + suffix, folder)), headers);
+    fixedAnswer(TYPES.get(toExtension(path))!, readFileSync(new URL(path + suffix, folder)), headers);
   const codings = CODINGS.filter(([, suffix]) => existsSync(new URL(path + suffix, folder)));
   if (codings.length === 0) return read("");
   return { ...read(""), compressed: new Map(codings.map(([coding, suffix]) => [coding, read(suffix)])) };
 }
 
-function extensionOf(path: string): string {
+function toExtension(path: string): string {
   return path.split(".").at(-1)!;
 }

@@ -10,7 +10,7 @@ function* recordActivity(input: { seen: [id: string, at: number][] }): Write<voi
   yield* batch(
     input.seen.map(([id, at]) =>
       isId("tok", id)
-        ? sql`UPDATE tokens SET last_used_at = ${at} WHERE id = ${id} 
+        ? sql`UPDATE tokens SET last_used_at = ${at} WHERE id = ${id}
           AND COALESCE(last_used_at, 0) <= ${at - TOKEN_STEP_MS}`
         : sql`INSERT INTO activity (user_id, seen_at) SELECT id, ${at} FROM users WHERE id = ${id}
           ON CONFLICT (user_id) DO UPDATE SET seen_at = excluded.seen_at WHERE excluded.seen_at > activity.seen_at`,

@@ -2,8 +2,8 @@ import { expiresAt, scopes, secret } from "../../../core/people/token-fields.ts"
 import {
   createToken,
   createTokenWithKey,
-  findTokenBySecret,
   getToken,
+  getTokenBySecret,
   listTokens,
   newTokenResource,
   revokeToken,
@@ -68,7 +68,7 @@ export const tokenOperations: readonly Operation[] = [
     body: { token: secret },
     answer: { status: 200, resource: tokenResource },
     errors: ["token_not_found"],
-    handle: ({ core, body }) => findTokenBySecret(core, body.token),
+    handle: ({ core, body }) => getTokenBySecret(core, body.token),
   }),
   operation({
     name: "retrieveToken",

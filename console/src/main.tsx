@@ -19,6 +19,7 @@ import { connect, type Session, SessionContext } from "./session/session.ts";
 import { LinkQuestion, Mark, SignIn } from "./session/sign-in.tsx";
 import { applyTheme } from "./session/theme.ts";
 import { BY_USER, type SignOut, type StopSending, useSignIn } from "./session/use-sign-in.ts";
+import { ConfirmDialog } from "./ui/dialog.tsx";
 import { Reading } from "./ui/page-notes.tsx";
 import { Toasts, useToasts } from "./ui/toasts.tsx";
 import { Workspace } from "./workspace.tsx";
@@ -78,6 +79,7 @@ async function endUnopened(): Promise<void> {
 
 /** Keeps the session, so that an outage signs nobody out. */
 function Unreachable(props: { reason: string; onRetry: () => void; onSignOut: () => void }) {
+  const [isAsking, setAsking] = useState(false);
   return (
     <main class="sign-in">
       <div class="sign-in-card">
@@ -89,10 +91,19 @@ function Unreachable(props: { reason: string; onRetry: () => void; onSignOut: ()
         <button type="button" class="button primary" onClick={props.onRetry}>
           Try again
         </button>
-        <button type="button" class="button" onClick={() => props.onSignOut()}>
+        <button type="button" class="button" onClick={() => setAsking(true)}>
           Sign out
         </button>
       </div>
+      {isAsking && (
+        <ConfirmDialog
+          title="Sign out?"
+          text="Messages that were not sent are discarded."
+          action="Sign out"
+          onConfirm={async () => props.onSignOut()}
+          onClose={() => setAsking(false)}
+        />
+      )}
     </main>
   );
 }

@@ -21,6 +21,7 @@ export function EditUser(props: { user: User; onChange: (user: User) => void; on
       const text = value.trim() || null;
       return [name, name === "message_limit" && text !== null ? Number(text) : text];
     };
+    if (edited.length === 0) return onClose();
     setBusy(true);
     try {
       const changed = await parley.users.update(user.id, Object.fromEntries(edited.map(toChange)));

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { explain, nameLimit } from "../failures.ts";
+import { toUsername } from "../people/known-people.ts";
 import { openPlace } from "../place.ts";
 import { useSession } from "../session/session.ts";
 import { Choice } from "../ui/choice.tsx";
@@ -78,7 +79,7 @@ export function CreateGroup({ onClose }: { onClose: () => void }) {
 }
 
 function withName(names: readonly string[], typed: string): readonly string[] {
-  const name = typed.trim().replace(/^@/, "");
+  const name = toUsername(typed);
   return name === "" || names.includes(name) ? names : [...names, name];
 }
 

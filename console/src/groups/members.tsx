@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import type { Group, Member } from "../../../packages/parley-client/src/index.ts";
 import { explain, nameLimit } from "../failures.ts";
 import { focusIfLost } from "../files/open-file.tsx";
-import { type KnownPeople, toHandle } from "../people/known-people.ts";
+import { type KnownPeople, toHandle, toUsername } from "../people/known-people.ts";
 import { Avatar, usePeople } from "../people/people.tsx";
 import { PersonDialog } from "../people/person-dialog.tsx";
 import { useSession } from "../session/session.ts";
@@ -114,7 +114,7 @@ function Invite({ group, pages }: { group: Group; pages: Pages<Member> }) {
     setBusy(true);
     setFailure("");
     try {
-      const member = await parley.groups.inviteMember(group.id, { username: typed.trim().replace(/^@/, "") });
+      const member = await parley.groups.inviteMember(group.id, { username: toUsername(typed) });
       pages.edit((items) => [...items.filter(({ id }) => id !== member.id), member]);
       const isInvited = member.role === "invited";
       say(`${people.toPerson(member).name} is ${isInvited ? "invited" : "already a member"}.`);

@@ -10,6 +10,8 @@ import { Icon, IconButton } from "../ui/icons.tsx";
 const HEIGHT = 80;
 /** Larger pictures would take long to decode. In bytes. */
 const MAX_DECODED = 20_000_000;
+/** A decoded picture can take 50 MB, so one is decoded at a time. */
+let drawn: Promise<unknown> = Promise.resolve();
 
 /** Returns a function that adds files to the draft of a conversation, except those that are too large. */
 export function useAddFiles(): (conversationId: string, files: readonly File[]) => void {
@@ -52,6 +54,8 @@ function DraftThumbnail({ file }: { file: File }) {
   useEffect(() => {
     if (!isPicture) return;
     const draw = async () => {
+      // It was removed meanwhile.
+      if (!canvas.current) return;
       const bitmap = await createImageBitmap(file);
       const { current } = canvas;
       const scale = HEIGHT / bitmap.height;
@@ -63,7 +67,7 @@ function DraftThumbnail({ file }: { file: File }) {
       bitmap.close();
     };
     // A file that cannot be decoded stays blank.
-    draw().catch(() => {});
+    drawn = drawn.then(draw).catch(() => {});
   }, [file]);
   return isPicture ? (
     <canvas ref={canvas} class="draft-thumb" height={HEIGHT} width={HEIGHT} />

@@ -63,8 +63,10 @@ export function MessagesPane(props: Pane) {
 
 function Loaded(props: Pane) {
   const { state, conversation, failure, retry } = useConversation(props.id);
-  if (conversation && state.isLoaded)
-    return <OpenMessages {...props} conversation={conversation} state={state} />;
+  const last = useRef<{ conversation: InboxEntry; state: ConversationState } | undefined>(undefined);
+  if (state.isLoaded) last.current = conversation && { conversation, state };
+  // The copy loads it again, for example after another tab closed that held the connection.
+  if (last.current) return <OpenMessages {...props} {...last.current} />;
   return <div class="messages">{failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />}</div>;
 }
 

@@ -119,7 +119,7 @@ class MessageWindow {
     if (isHere) return this.#showAround(around);
     const load = async () => {
       const far = await this.#sync.around(this.#id, around);
-      // Another message is wanted by now.
+      // Another message is wanted by now, or none.
       if (this.load !== load) return far.close();
       this.close();
       this.far = far;
@@ -151,9 +151,11 @@ class MessageWindow {
     return !this.all.hasNewer;
   }
 
+  /** Also cancels a jump that is still loading. */
   close(): void {
     this.far?.close();
     this.far = undefined;
+    this.load = async () => {};
   }
 }
 

@@ -4,6 +4,7 @@ import { LABELS, NO_FAILURE, toFormFailure } from "../failures.ts";
 import { useSession } from "../session/session.ts";
 import { Dialog, FormButtons } from "../ui/dialog.tsx";
 import { TextField } from "../ui/text-field.tsx";
+import { toUsername } from "./known-people.ts";
 
 export function AddContact(props: {
   /** The text of a search without results, which is likely a username. */
@@ -23,7 +24,7 @@ export function AddContact(props: {
     setBusy(true);
     try {
       const contact = await parley.contacts.create({
-        username: text("username").replace(/^@/, ""),
+        username: toUsername(text("username")),
         phone_number: text("phone_number"),
         display_name: text("display_name") || null,
       });

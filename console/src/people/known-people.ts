@@ -56,6 +56,11 @@ export function plain(name: string): string {
   return name.replace(REORDERING, "");
 }
 
+/** Returns the username that somebody has typed, perhaps with the @ with which it is shown. */
+export function toUsername(typed: string): string {
+  return typed.trim().replace(/^@/, "");
+}
+
 /** Returns the username after an @; empty if the name is the same, or the user was erased. */
 export function toHandle({ name, username }: Person): string {
   if (username === undefined || plain(username) === name) return "";

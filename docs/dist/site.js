@@ -179,14 +179,14 @@ async function showFound() {
   found.sort((one, other) => other.score - one.score);
   list.replaceChildren(...found.slice(0, LIMIT).map((each) => showResult(each, patterns)));
   if (pages.length === 0) return;
-  count.textContent = words.length === 0 ? "Type words, in any order." : countOf(found.length);
+  count.textContent = words.length === 0 ? "Type words, in any order." : toCount(found.length);
 }
 
 function escapePattern(word) {
   return word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
 
-function countOf(number) {
+function toCount(number) {
   if (number === 0) return "Nothing found. Try fewer words, or the beginnings of words.";
   return number === 1 ? "1 result" : `${number} results${number > LIMIT ? `, the first ${LIMIT}` : ""}`;
 }
@@ -216,7 +216,7 @@ function weigh(text, pattern) {
 }
 
 /** Returns the piece of a text that has most of the words. */
-function excerptOf(text, patterns) {
+function toExcerpt(text, patterns) {
   const places = patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(({ index }) => index));
   const countFrom = (at) => patterns.filter((pattern) => text.slice(at, at + 120).match(pattern)).length;
   const best = places.reduce((found, at) => (countFrom(at) > countFrom(found) ? at : found), places[0] ?? 0);
@@ -230,7 +230,7 @@ function showResult({ url, place, heading, text }, patterns) {
     { href: new URL(url, base) },
     make("strong", {}, ...markWords(heading, patterns)),
     make("span", {}, place),
-    make("span", {}, ...markWords(excerptOf(text, patterns), patterns)),
+    make("span", {}, ...markWords(toExcerpt(text, patterns), patterns)),
   );
   return make("li", {}, link);
 }

@@ -287,15 +287,17 @@ testScenes("a conversation of two people", {
 
   "a reply shows its quoted message once the server answers again": async (world) => {
     const { server, proxy } = world;
-    const ann = await world.arrive();
     const bob = await server.user();
-    const id = await introduce(server, ann.user, bob);
-    const far = await say(server, bob, id, "far above");
-    for (let i = 0; i < 120; i++) await say(server, ann.user, id, `line ${i}`);
-    proxy.fate = (line) => (line === `GET /v1/messages/${far.id}` ? "break" : "pass");
-    await say(server, bob, id, "to the far", { reply_to_id: far.id });
-    const { page, guard } = ann;
-    const asked = page.waitForResponse((response) => response.url().includes(far.id));
+    let id = "";
+    let farId = "";
+    const { page, guard } = await world.arrive(async (ann) => {
+      id = await introduce(server, ann, bob);
+      farId = (await say(server, bob, id, "far above")).id;
+      for (let i = 0; i < 120; i++) await say(server, ann, id, `line ${i}`);
+      await say(server, bob, id, "to the far", { reply_to_id: farId });
+      proxy.fate = (line) => (line === `GET /v1/messages/${farId}` ? "break" : "pass");
+    });
+    const asked = page.waitForResponse((response) => response.url().includes(farId));
     await page.getByRole("option", { name: "Bob" }).click();
     await asked;
     await find(page, "to the far").getByText("Loading…").waitFor();

@@ -286,7 +286,7 @@ testScenes("messages over a failing network", {
     await write(bob.page, "one");
     await write(bob.page, "two");
     await find(ann.page, "two").waitFor();
-    proxy.fate = (line) => (line === "GET /v1/events" ? "break" : "pass");
+    proxy.fate = (line) => (line.startsWith("GET /v1/events") ? "break" : "pass");
     proxy.cutStreams();
     await ann.page.getByText("Reconnecting…").waitFor();
     const [one] = (await list(server.url, bob.user.headers, id)).toReversed();

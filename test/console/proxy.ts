@@ -1,9 +1,12 @@
 import { once } from "node:events";
-import { request as ask, createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { request as ask, createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import type { Duplex, Writable } from "node:stream";
 import type { TestContext } from "node:test";
 import type { TestApp } from "../support/app.ts";
 
+/** The line of the request that opens a WebSocket. */
+export const UPGRADE = "GET /v1/events, upgrade";
 const POLICY = "content-security-policy";
 
 /** The fate of a request: pass; lose its answer; or fail as from a broken server. */
@@ -22,7 +25,7 @@ export interface ProxyServer {
   answered: (line: string) => void;
   /** Changes the Content-Security-Policy of each response that has one. */
   toPolicy: (policy: string) => string;
-  /** Returns how many event streams are open. */
+  /** Returns how many streams of events are open: WebSockets and server-sent events. */
   openStreams(): number;
   cutStreams(): void;
   /** Closes all connections abruptly. */
@@ -31,7 +34,7 @@ export interface ProxyServer {
 
 /** Starts a proxy between the browser and the server, optionally below a path. The test controls it. */
 export async function startProxy(t: TestContext, server: TestApp, prefix = ""): Promise<ProxyServer> {
-  const streams = new Set<ServerResponse>();
+  const streams = new Set<Writable>();
   const proxy: ProxyServer = {
     url: "",
     port: server.app.port(),
@@ -43,7 +46,10 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
     cutStreams() {
       for (const stream of [...streams]) stream.destroy();
     },
-    cut: () => listener.closeAllConnections(),
+    cut() {
+      listener.closeAllConnections();
+      proxy.cutStreams();
+    },
   };
   const listener = createServer((request, response) => {
     const path = request.url!.slice(prefix.length);
@@ -79,10 +85,25 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
     });
     request.pipe(onward);
   });
+  listener.on("upgrade", async ({ method, url, rawHeaders }, socket: Duplex, head: Buffer) => {
+    const path = url!.slice(prefix.length);
+    const line = `${method} ${path}, upgrade`;
+    streams.add(socket);
+    socket.on("close", () => streams.delete(socket)).on("error", () => {});
+    if ((await proxy.fate(line)) !== "pass") return void socket.destroy();
+    const onward = connect(proxy.port, "127.0.0.1");
+    const headers = rawHeaders.map((part, at) => (at % 2 === 0 ? `${part}: ` : `${part}\r\n`));
+    onward.write(`${method} ${path} HTTP/1.1\r\n${headers.join("")}\r\n`);
+    onward.write(head);
+    onward.once("data", () => proxy.answered(line));
+    onward.on("error", () => socket.destroy()).on("close", () => socket.destroy());
+    socket.on("close", () => onward.destroy());
+    socket.pipe(onward).pipe(socket);
+  });
   listener.listen(0, "127.0.0.1");
   await once(listener, "listening");
   t.after(() => {
-    listener.closeAllConnections();
+    proxy.cut();
     listener.close();
   });
   proxy.url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}${prefix}`;

@@ -50,6 +50,38 @@ test("a page that was requested before changes does not undo them", async (t) =>
   assert.equal(view.getSnapshot().hasOlder, false);
 });
 
+test("a late answer does not undo a newer change", async (t) => {
+  const app = await server();
+  const { ann, conversation } = await pair(app);
+  const id = await say(app, ann, conversation, "first");
+  const device = await openDevice(t, { url: app.url, token: ann.token });
+  const elsewhere = (await openDevice(t, { url: app.url, token: ann.token })).client;
+  const view = show(t, device, conversation);
+  assert.ok(await eventually(async () => view.getSnapshot().messages.length === 1));
+  assert.ok(await settled(device));
+  const updates: (string | null)[] = [];
+  device.sync.onEvent((event) => {
+    if (event.type === "message.updated" && "text" in event.payload) updates.push(event.payload.text);
+  });
+  const late = Promise.withResolvers<void>();
+  const { update } = device.client.messages;
+  device.client.messages.update = async (...request) => {
+    const answer = await update.apply(device.client.messages, request);
+    await late.promise;
+    return answer;
+  };
+  device.sync.edit(conversation, id, "here");
+  assert.ok(await eventually(async () => updates.length === 1));
+  await elsewhere.messages.update(id, { text: "elsewhere" });
+  assert.ok(await eventually(async () => updates.length === 2));
+  late.resolve();
+  assert.ok(await settled(device));
+  assert.deepEqual(
+    view.getSnapshot().messages.map(({ text }) => text),
+    ["elsewhere"],
+  );
+});
+
 test("a window around an old message follows changes, and grows at both ends", async (t) => {
   const app = await server();
   const { ann, bob, conversation } = await pair(app);

@@ -9,6 +9,12 @@ export const sync: readonly Mutant[] = [
     tests: ["sync/races"],
   },
   {
+    name: "sync: an answer is repeated after the events since its request",
+    find: "this.#requests.delete(since); this.#commit(",
+    replace: "this.#commit(",
+    tests: ["sync/races"],
+  },
+  {
     name: "sync: a retry of a message is a new message",
     find: "const { key, conversation_id, client_id, text, data, mentions, reply_to_id } = operation;",
     replace:

@@ -232,6 +232,8 @@ export class Live {
       const answer = await read();
       if (id !== null) await this.#copy.load(id);
       this.#stop.signal.throwIfAborted();
+      // What has changed since comes after the answer, and the answer is not repeated after that.
+      this.#requests.delete(since);
       this.#commit((draft) => {
         change(draft, answer);
         for (const later of since) later(draft);

@@ -155,7 +155,8 @@ testScenes("receivers and unread marks", {
     const { data } = await read<{ data: { id: string }[] }>(send(server, user, "GET", "/v1/contacts"), 200);
     await page.getByRole("option", { name: "Bob" }).click();
     await page.getByRole("textbox", { name: "Message to Bob" }).waitFor();
-    assert.equal(await note(page).count(), 0);
+    // Until the event arrives, Bob has not added the user.
+    await note(page).waitFor({ state: "detached" });
     assert.equal((await send(server, user, "PUT", `/v1/contacts/${data[0]!.id}/block`)).status, 204);
     await page.reload();
     await page.evaluate((id) => {

@@ -24,9 +24,7 @@ function Conversation({ id }: { id: string }) {
   const { typists, notifyTyping } = useTyping(id);
   const [send, sync, { me }] = [useSend(id), useSync(), useConnection()];
   const unreadId = conversation?.unread_count && messages.findLast(({ state }) => state === "sent")?.id;
-  useEffect(() => {
-    if (unreadId) sync.read(id, unreadId);
-  }, [sync, id, unreadId]);
+  useEffect(() => void (unreadId && sync.read(id, unreadId)), [sync, id, unreadId]);
   return (
     <section aria-label={conversation?.name ?? "Notes"}>
       <Log onOlder={hasOlder && (() => void loadOlder().catch(() => {}))}>

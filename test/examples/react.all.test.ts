@@ -1,8 +1,14 @@
 // The React example, started by its command. test/sync/react.all.test.ts has its details.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { noChromium } from "../support/engines/chromium.ts";
 import { checkAccessibility, openPage, startExample } from "./example.ts";
+
+test("a view with inbox, conversation, composer and typing takes at most 40 lines", async () => {
+  const view = await readFile(new URL("../../examples/react/view.tsx", import.meta.url), "utf8");
+  assert.ok(view.trimEnd().split("\n").length <= 40);
+});
 
 test("the React example starts with one command: two users write to each other, also after a time offline", {
   skip: noChromium,

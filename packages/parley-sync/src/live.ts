@@ -232,7 +232,7 @@ export class Live {
       const answer = await read();
       if (id !== null) await this.#copy.load(id);
       this.#stop.signal.throwIfAborted();
-      // What has changed since comes after the answer, and the answer is not repeated after that.
+      // The later changes are applied after the answer, which must not be applied again after them.
       this.#requests.delete(since);
       this.#commit((draft) => {
         change(draft, answer);

@@ -68,7 +68,10 @@ function refuseSchemas(): never {
 /** Builds the HTTP server. Call `listen` on the result to start it. */
 export async function createHttp(core: Core, config: Config, log: Log): Promise<FastifyInstance> {
   const { limits, trustedProxies, databaseUrl, store, dataFolder } = config;
-  const metrics = new Metrics(core, databaseUrl === null || store === null ? dataFolder : null);
+  const metrics = new Metrics(core, {
+    used: databaseUrl === null || store === null ? dataFolder : null,
+    backedUp: databaseUrl === null && store === null ? dataFolder : null,
+  });
   const context = { core, limits, log, metrics, rates: new RateLimits(limits, core.clock) };
   const answered: Answered = (request, response, route, ms) => {
     void discardRest(request.raw);

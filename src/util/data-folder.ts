@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
-import { open, rename, statfs } from "node:fs/promises";
+import { open, readFile, rename, statfs, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { OperatorError } from "../errors.ts";
 import { syncFolder } from "./durable.ts";
@@ -7,6 +7,8 @@ import type { Random } from "./ids.ts";
 
 /** In characters. Shorter secrets could be guessed. */
 export const MIN_SECRET_LENGTH = 32;
+/** The file with the time of the last backup. */
+const LAST_BACKUP = "last-backup";
 
 /** The files of a data folder. */
 export interface DataFolder {
@@ -28,6 +30,18 @@ export function restoreOf(folder: string): string {
 /** Returns the path of the file that the server of a data folder locks. */
 export function lockOf(folder: string): string {
   return join(folder, "server.lock");
+}
+
+/** Keeps the time of a complete backup of a data folder, in milliseconds. */
+export async function noteBackup(folder: string, now: number): Promise<void> {
+  await writeFile(join(folder, LAST_BACKUP), `${new Date(now).toISOString()}\n`, { mode: 0o600 });
+}
+
+/** Returns when the last complete backup of a data folder ended, in milliseconds; null if none is known. */
+export async function readLastBackup(folder: string): Promise<number | null> {
+  const text = await readFile(join(folder, LAST_BACKUP), "utf8").catch(() => "");
+  const at = Date.parse(text.trim());
+  return Number.isNaN(at) ? null : at;
 }
 
 /** Returns the size of the folder's disk and its free space, in bytes. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { SCOPES } from "../../src/core/people/tokens.ts";
+import { noteBackup } from "../../src/util/data-folder.ts";
 import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { hook, newest } from "../support/hooks.ts";
@@ -126,6 +127,14 @@ test("the overview of a token with admin alone leads to the first users", { skip
   await page.getByRole("heading", { name: "Create your first users" }).waitFor();
   await page.getByRole("link", { name: "Create a user" }).click();
   await dialog(page).getByLabel("Username").waitFor();
+});
+
+test("the overview says when the data folder was last backed up", { skip }, async (t) => {
+  const { page, server } = await openOffice(t);
+  const state = page.getByRole("region", { name: "State" });
+  await state.getByText("None", { exact: true }).waitFor();
+  await noteBackup(server.config.dataFolder, Date.now() - 3 * 24 * 3600_000);
+  await state.getByText("3 days ago").waitFor();
 });
 
 test("the overview names the checks as OK and the quantile of the latency", { skip }, async (t) => {

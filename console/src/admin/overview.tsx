@@ -1,6 +1,6 @@
 // The state of the server: whether it is ready, its version, and charts of its metrics.
 import { explain } from "../failures.ts";
-import { counted, formatSize } from "../ui/format.ts";
+import { counted, formatAgo, formatSize } from "../ui/format.ts";
 import { FirstUsers, useIsAlone } from "../ui/nothing.tsx";
 import { Reading } from "../ui/page-notes.tsx";
 import { useRedraw } from "../ui/use-redraw.ts";
@@ -66,6 +66,7 @@ function State({ metrics, isReady }: { metrics: Metrics; isReady: boolean }) {
   const why = failing.join(" ") || "The server is busy or stopping. If this lasts, read its log.";
   const version = readLabel(metrics, "parley_build_info", "version");
   const uptime = readValue(metrics, "process_uptime_seconds");
+  const backup = readValue(metrics, "parley_last_backup_timestamp_seconds");
   return (
     <section class={isReady ? "verdict good" : "verdict bad"} aria-label="State">
       <p class="verdict-head">
@@ -85,6 +86,7 @@ function State({ metrics, isReady }: { metrics: Metrics; isReady: boolean }) {
           ),
           ...(version ? [["Version", version] as const] : []),
           ...(uptime === null ? [] : [["Running for", formatUptime(uptime)] as const]),
+          ...(backup === null ? [] : [["Last backup", backup ? formatAgo(backup) : "None"] as const]),
         ]}
       />
     </section>

@@ -9,7 +9,7 @@ import { isSmallFile } from "../../db/queries/storage/small-files.ts";
 import { findCorruption, isBlobLive, storedFiles } from "../../db/queries/upkeep/integrity.ts";
 import type { Reader } from "../../db/sql.ts";
 import { OperatorError } from "../../errors.ts";
-import { databaseOf } from "../../util/data-folder.ts";
+import { databaseOf, noteBackup } from "../../util/data-folder.ts";
 import { syncFile, syncFolder } from "../../util/durable.ts";
 import type { Io } from "../io.ts";
 import { asOperatorError } from "../system-errors.ts";
@@ -48,6 +48,7 @@ export async function backup(io: Io, target: string): Promise<number> {
       const made = await fill(io, accounts, from, partial);
       await rename(partial, folder);
       await syncFolder(dirname(folder));
+      await noteBackup(from, accounts.clock());
       io.print(`Backed up ${amount(made)} to ${folder}: ${counted(made.findings, "finding")}.`);
       return made.findings > 0 ? 1 : 0;
     } catch (error) {

@@ -6,8 +6,16 @@ import { TRANSPORTS } from "../../core/node/event-hub.ts";
 import { countTombstones, queuedWrites } from "../../core/upkeep/backlog.ts";
 import { isUp, PARTS } from "../../core/upkeep/health.ts";
 import { measureStorage } from "../../core/upkeep/storage.ts";
-import { measureDisk } from "../../util/data-folder.ts";
+import { measureDisk, readLastBackup } from "../../util/data-folder.ts";
 import { RequestStats } from "./request-stats.ts";
+
+/** Data folders to measure. */
+interface Folders {
+  /** The one with the database or the files; null if both are elsewhere. */
+  used: string | null;
+  /** The one with both, which `parley backup` copies. */
+  backedUp: string | null;
+}
 
 /** Counts requests, connections and bytes, and renders all metrics. */
 export class Metrics {
@@ -20,12 +28,11 @@ export class Metrics {
     registers: [this.#registry],
   });
   readonly #core: Core;
-  readonly #folder: string | null;
+  readonly #folders: Folders;
 
-  /** Takes the data folder, to measure its disk; null if nothing is stored there. */
-  constructor(core: Core, folder: string | null) {
+  constructor(core: Core, folders: Folders) {
     this.#core = core;
-    this.#folder = folder;
+    this.#folders = folders;
   }
 
   /** Measures a server. Call this before its first connection. */
@@ -37,7 +44,7 @@ export class Metrics {
       labelNames: ["direction"],
       registers,
     });
-    addGauges(server, this.#core, this.#folder, registers);
+    addGauges(server, this.#core, this.#folders, registers);
     addStates(this.#core, registers);
     server.on("connection", (socket) => {
       socket.once("close", () => {
@@ -71,7 +78,7 @@ function addStates(core: Core, registers: Registry[]): void {
   });
 }
 
-function addGauges(server: Server, core: Core, folder: string | null, registers: Registry[]): void {
+function addGauges(server: Server, core: Core, { used, backedUp }: Folders, registers: Registry[]): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
     new Gauge({
       name,
@@ -105,12 +112,18 @@ function addGauges(server: Server, core: Core, folder: string | null, registers:
       for (const transport of TRANSPORTS) this.set({ transport }, core.eventHub.countListeners(transport));
     },
   });
-  if (folder !== null) {
+  if (used !== null) {
     // NaN if the disk cannot be measured: the other metrics matter most then.
-    const disk = () => measureDisk(folder).catch(() => ({ free: Number.NaN, total: Number.NaN }));
+    const disk = () => measureDisk(used).catch(() => ({ free: Number.NaN, total: Number.NaN }));
     gauge("parley_disk_free_bytes", "Room on the disk of the data folder.", async () => (await disk()).free);
     gauge("parley_disk_total_bytes", "The size of that disk.", async () => (await disk()).total);
   }
+  if (backedUp !== null)
+    gauge(
+      "parley_last_backup_timestamp_seconds",
+      "The end of the last backup; 0 if there is none.",
+      async () => Math.floor(((await readLastBackup(backedUp)) ?? 0) / 1000),
+    );
   gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
   gauge("process_uptime_seconds", "Since the start of the process.", () => process.uptime());
 }

@@ -76,8 +76,16 @@ test("a backup under load has everything acknowledged before it, and a restored 
     deleted: new Set(known.deleted),
   };
   const folder = backupOf(command);
+  const readLast = async () => {
+    const metrics = await (await fetch(`${command.url}/metrics`, { headers })).text();
+    return Number(/^parley_last_backup_timestamp_seconds (.+)$/m.exec(metrics)?.[1]);
+  };
+  const began = Math.floor(Date.now() / 1000);
+  assert.equal(await readLast(), 0);
   const { code, stdout, stderr } = await command.run("backup", folder);
   assert.equal(code, 0, stdout + stderr);
+  const last = await readLast();
+  assert.ok(last >= began && last <= Date.now() / 1000, String(last));
   assert.match(stdout, /^Backed up \d+ files, .* to .*\/backup: 0 findings\.\n$/);
   const shown = { links: await linksOf(command, headers), pushKey: await pushKeyOf(command, headers) };
   goesOn = false;

@@ -9,6 +9,7 @@ import { Groups } from "./groups/groups.ts";
 import { Drafts } from "./messages/drafts.ts";
 import { Jumps } from "./messages/jumps.ts";
 import { Typists } from "./messages/typists.ts";
+import { holdAttention, isLookedAt } from "./notifications/attention.ts";
 import { Notifier } from "./notifications/notifier.ts";
 import { endPush, Pusher } from "./notifications/pusher.ts";
 import { KnownPeople } from "./people/known-people.ts";
@@ -290,7 +291,7 @@ function useLive(user: SignedInUser, tools: Tools) {
     if (!isAlone) groups.load();
     const retry = () => document.hidden || events.publish({ type: "retry" });
     const attend = () => {
-      if (document.hidden || !document.hasFocus()) return;
+      if (!isLookedAt()) return;
       notifier.clear();
       void pusher.clear();
     };
@@ -305,6 +306,7 @@ function useLive(user: SignedInUser, tools: Tools) {
       sync.onRefused((operation) => reportRefused(operation, tools)),
       followConnection(tools, isAlone),
       followOutbox(tools),
+      holdAttention(),
       listenTo(window, { focus: attend, online: retry, pagehide: leave as (event: Event) => void }),
       listenTo(document, { visibilitychange: () => void [retry(), attend()] }),
     ];

@@ -113,6 +113,26 @@ testScenesIn(openWholeBrowser, "notifications", {
     assert.deepEqual(guard.complaints, []);
   },
 
+  "a hidden window does not notify while the user looks at another one": async (world) => {
+    const { server, proxy } = world;
+    const { page, guard, user, bob, id } = await settle(world);
+    await toggle(page, false);
+    await find(page, true);
+    await page.keyboard.press("Escape");
+    const other = await page.context().newPage();
+    await signIn(other, proxy.url, user.token);
+    await other.getByRole("option", { name: "Bob" }).waitFor();
+    await hide(page, true);
+    await say(server, bob, id, "seen there");
+    await page.getByRole("option").filter({ hasText: "seen there" }).waitFor();
+    await page.evaluate(() => navigator.locks.query());
+    assert.equal((await listNoted(page)).length, 1);
+    await hide(other, true);
+    await say(server, bob, id, "seen nowhere");
+    await count(page, 2);
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "notifications with names are one for each conversation, and open it": async (world) => {
     const { server } = world;
     const { page, guard, user, bob, id } = await settle(world);

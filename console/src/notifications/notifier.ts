@@ -1,8 +1,9 @@
-// Notifications of the browser while a window is open and the user looks elsewhere. Each user turns them on per
+// Notifications of the browser while a window is open and the user looks at none. Each user turns them on per
 // browser. Others may see the screen, so they name nobody, unless the user chooses that.
 import type { Message } from "../../../packages/parley-client/src/index.ts";
 import type { Change } from "../session/changes.ts";
 import { browserStore } from "../session/storage.ts";
+import { isAnyLookedAt } from "./attention.ts";
 
 /** Who turned it on in this browser, and after a space whether notifications have names. */
 const KEY = "parley-notify";
@@ -75,8 +76,7 @@ export class Notifier {
   hear(change: Change): void {
     const isAlert = change.type === "message.created" || change.type === "message.mentioned";
     if (isAlert && "notify" in change && change.notify) {
-      if (!this.isOn || this.#isPushed() || (!document.hidden && document.hasFocus())) return;
-      this.#notify(change.payload);
+      if (this.isOn && !this.#isPushed()) void this.#notify(change.payload);
     } else if (change.type === "conversation.updated" && change.payload.unread_count === 0) {
       // The conversation was read, here or elsewhere.
       for (const [tag, { notification, about }] of this.#shown)
@@ -98,7 +98,8 @@ export class Notifier {
   }
 
   /** Shows one notification for each conversation or, without names, one for all. */
-  #notify(message: Alert): void {
+  async #notify(message: Alert): Promise<void> {
+    if (await isAnyLookedAt()) return;
     const { conversation_id } = message;
     const tag = this.hasNames ? conversation_id : TAG;
     const before = this.#shown.get(tag);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
 import { type Guard, makeContact } from "./browser.ts";
+import type { Sent } from "./in-files.ts";
 import type { World } from "./scenes.ts";
 
 export interface Person {
@@ -26,6 +27,24 @@ export async function say(
   });
   assert.equal(response.status, 201);
   return (await response.json()) as { id: string };
+}
+
+/** Sends one message with these files through the API. */
+export async function sayFiles(
+  server: TestApp,
+  user: TestUser,
+  conversation_id: string,
+  files: readonly Sent[],
+): Promise<void> {
+  const form = new FormData();
+  form.set("conversation_id", conversation_id);
+  for (const [name, content] of files) form.append("file", new File([content], name));
+  const response = await fetch(`${server.url}/v1/messages`, {
+    method: "POST",
+    headers: user.headers,
+    body: form,
+  });
+  assert.equal(response.status, 201);
 }
 
 /** Returns the texts of a conversation from the API, oldest first. */

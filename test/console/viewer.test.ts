@@ -6,7 +6,7 @@ import { assertAccessible, assertNoSidewaysScroll, focused, openFiles } from "./
 import { listNames, numbered, opener, openNotes, send } from "./in-files.ts";
 import { paint } from "./pictures.ts";
 import { testScenes } from "./scenes.ts";
-import { introduce, say, toUsername } from "./talk.ts";
+import { introduce, say, sayFiles, toUsername } from "./talk.ts";
 
 const PICTURE = paint(1200, 900, (x, y) => [x * 255, y * 255, 90]);
 const dialog = (page: Page) => page.getByRole("dialog");
@@ -244,13 +244,52 @@ testScenes("the viewer", {
         );
         const sender = await dialog(page).locator(".stage-about strong").textContent();
         assert.equal(sender, count === 0 ? "Bob" : tab === "files" ? "You" : await toUsername(server, user));
+        // Messages are read from the top, and the list of files begins with the newest.
+        const isFirst = (tab === "messages") === (count === 0);
         await dialog(page)
-          .getByText(count === 0 ? "2 of 2" : "1 of 2")
+          .getByText(isFirst ? "1 of 2" : "2 of 2")
           .waitFor();
         await page.keyboard.press("Escape");
         await dialog(page).waitFor({ state: "detached" });
       }
     }
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "steps from a message to the files below it in the conversation": async ({ server, arrive }) => {
+    const { user, page, guard } = await arrive();
+    const bob = await server.user();
+    const id = await introduce(server, user, bob);
+    await sayFiles(server, bob, id, [["0.txt", "0"]]);
+    // Older pages are loaded on the way back, and newer ones on the way down.
+    for (let at = 0; at < 60; at++) await say(server, bob, id, `line ${at}`);
+    await sayFiles(server, bob, id, [
+      ["1.png", PICTURE],
+      ["2.png", PICTURE],
+      ["3.png", PICTURE],
+    ]);
+    await say(server, bob, id, "in between");
+    await sayFiles(server, user, id, [["4.txt", "4"]]);
+    await page.getByRole("option", { name: "Bob" }).click();
+    await opener(page, "1.png").click();
+    await dialog(page).getByText("2 of 5").waitFor();
+    for (const name of ["2.png", "3.png", "4.txt"]) {
+      await page.keyboard.press("ArrowRight");
+      await heading(page, name).waitFor();
+    }
+    await dialog(page).getByRole("button", { name: "Next", disabled: true }).waitFor();
+    await dialog(page).getByText("5 of 5").waitFor();
+    for (let at = 0; at < 4; at++) await page.keyboard.press("ArrowLeft");
+    await heading(page, "0.txt").waitFor();
+    await page.keyboard.press("Escape");
+    await dialog(page).waitFor({ state: "detached" });
+    // The messages have followed.
+    assert.ok(
+      await page.getByTitle("0.txt").evaluate((file) => {
+        const { top, bottom } = file.getBoundingClientRect();
+        return top > 0 && bottom < innerHeight;
+      }),
+    );
     assert.deepEqual(guard.complaints, []);
   },
 

@@ -12,7 +12,7 @@ interface Opened {
   lookAt: (id: string | undefined) => void;
 }
 
-/** How many files before the end to load the next page. */
+/** How many files before an end to load the next page. */
 const AHEAD = 4;
 
 export function OpenFile(
@@ -25,6 +25,8 @@ export function OpenFile(
      */
     hasMore: boolean | undefined;
     more: () => void;
+    /** Loads files before these. */
+    before?: () => void;
     toName: (file: SharedFile) => string;
   },
 ) {
@@ -34,7 +36,9 @@ export function OpenFile(
   const at = files.findIndex((file) => file.id === opened);
   const file = files[at];
   useEffect(() => {
-    if (at >= 0 && at + AHEAD >= files.length) props.more();
+    if (at < 0) return;
+    if (at + AHEAD >= files.length) props.more();
+    if (at < AHEAD) props.before?.();
   });
   useChanges((event) => {
     if (opened === undefined || event.type !== "attachment.deleted" || event.payload.id !== opened) return;
@@ -64,28 +68,41 @@ export function OpenFile(
   );
 }
 
-/** The file of a message that is open in the viewer. */
+/** The file of a message that is open in the viewer, which steps through the conversation as it is read. */
 export function OpenMessageFile({
   pages,
   actions,
-  ...opened
+  opened,
+  lookAt,
 }: Opened & { pages: Messages; actions: MessageActions }) {
-  const { items, hasNewer, hasOlder, older } = pages;
-  const details = useDetails(opened.opened);
-  const files = useMemo(() => {
-    const all = items.flatMap(({ attachments, sender }) =>
-      attachments.map((file): SharedFile => {
-        return file.id === details?.id ? { ...details, ...file, sender } : { ...file, sender };
-      }),
-    );
-    return all.reverse();
-  }, [items, details]);
+  const { items, hasNewer, hasOlder, isFull } = pages;
+  const details = useDetails(opened);
+  const files = useMemo(
+    () =>
+      items.flatMap(({ attachments, sender }) =>
+        attachments.map((file): SharedFile => {
+          return file.id === details?.id ? { ...details, ...file, sender } : { ...file, sender };
+        }),
+      ),
+    [items, details],
+  );
+  const findMessage = (id: string | undefined) =>
+    items.find(({ attachments }) => attachments.some((file) => file.id === id))?.id;
+  const step = (id: string | undefined) => {
+    const message = findMessage(id);
+    // The messages follow, and with them those that are loaded.
+    if (message !== undefined && message !== findMessage(opened)) actions.jump(message);
+    lookAt(id);
+  };
   return (
     <OpenFile
-      {...opened}
       files={files}
-      hasMore={hasNewer ? undefined : hasOlder}
-      more={older}
+      opened={opened}
+      lookAt={step}
+      hasMore={hasOlder ? undefined : hasNewer}
+      // A full window would lose messages at the other end, where the open file may be.
+      more={() => isFull || pages.newer()}
+      before={() => isFull || pages.older()}
       toName={({ sender }) => (sender === undefined ? "" : actions.toName(sender))}
     />
   );

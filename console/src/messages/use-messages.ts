@@ -29,6 +29,8 @@ export interface Messages {
   outgoing: readonly SyncMessage[];
   hasOlder: boolean;
   hasNewer: boolean;
+  /** Whether another page at one end removes messages at the other. */
+  isFull: boolean;
   loading: boolean;
   failure: string;
   older: () => void;
@@ -197,6 +199,7 @@ export function useMessages(id: string, state: ConversationState, around: string
     outgoing: useMemo(() => state.messages.filter((each) => !isSent(each)), [state]),
     hasOlder: start > 0 || all.hasOlder,
     hasNewer: end < all.messages.length || all.hasNewer,
+    isFull: items.length > MAX_HELD - PAGE,
     loading: loading.loading || !hasBegun || (isEmpty && !loading.failure),
     failure: loading.failure,
     older: () => extend("older"),

@@ -4,6 +4,7 @@ import type { Contact } from "../../packages/parley-client/src/index.ts";
 import { LoadAdministration } from "./admin/load.tsx";
 import { isAdminAlone, isAdminPlace, toAllowedPlace } from "./admin/places.ts";
 import { useDropGuard } from "./files/drop.ts";
+import { useOnePlays } from "./files/player.tsx";
 import { UploadTray } from "./files/upload-tray.tsx";
 import { OpenGroup } from "./groups/open-group.tsx";
 import { useGroups } from "./groups/use-groups.ts";
@@ -31,6 +32,7 @@ export function Workspace() {
   const [shown, show] = useState<"switcher" | "shortcuts">();
   const close = () => show(undefined);
   useDropGuard();
+  useOnePlays();
   useLeaveGuard();
   useUnreadMark(me.unread_conversations);
   useShortcuts({

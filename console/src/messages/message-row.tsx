@@ -1,23 +1,16 @@
 // A message, and a message that is being sent.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import type { Attachment, Message } from "../../../packages/parley-client/src/index.ts";
-import type {
-  EditOperation,
-  PendingFile,
-  Reason,
-  SyncMessage,
-} from "../../../packages/parley-sync/src/index.ts";
+import type { Message } from "../../../packages/parley-client/src/index.ts";
+import type { EditOperation, Reason, SyncMessage } from "../../../packages/parley-sync/src/index.ts";
 import { explain } from "../failures.ts";
-import { Thumbnail } from "../files/file-card.tsx";
-import { toKind } from "../files/media.ts";
 import { focusContent } from "../files/open-file.tsx";
 import { SystemRow } from "../groups/system-row.tsx";
 import { Avatar, toHueStyle, toOneLine } from "../people/people.tsx";
 import { toError } from "../session/copy.ts";
 import { useSession } from "../session/session.ts";
-import { formatClock, formatFullTime, formatSize } from "../ui/format.ts";
-import { Icon } from "../ui/icons.tsx";
+import { formatClock, formatFullTime } from "../ui/format.ts";
+import { MessageFiles, PendingFiles } from "./message-files.tsx";
 import { MessageText } from "./message-text.tsx";
 import { type MessageActions, MessageTools, useAttention } from "./message-tools.tsx";
 import { Reactions } from "./reactions.tsx";
@@ -72,17 +65,7 @@ function MessageView({ message, actions, own, follows, quoted, progress, refused
         <Quote id={reply_to_id} quoted={quoted} actions={actions} isReachable={isReachable} />
       )}
       {attachments.length > 0 && (
-        <ul class="message-files">
-          {attachments.map((file, at) => (
-            <MessageFile
-              key={file.id}
-              file={file}
-              width={toWidth(at, attachments.length)}
-              onOpen={() => actions.open(file)}
-              isReachable={isReachable}
-            />
-          ))}
-        </ul>
+        <MessageFiles files={attachments} onOpen={actions.open} isReachable={isReachable} />
       )}
       {message.files.length > 0 && <PendingFiles message={message} />}
       <div class="message-end">
@@ -206,45 +189,6 @@ function Quote(props: {
   );
 }
 
-/** Returns the maximum width of a file, as in message-files.css. */
-function toWidth(at: number, count: number): number {
-  if (count === 1) return 280;
-  return at === count - 1 && at % 2 === 0 ? 484 : 240;
-}
-
-const PICTURE_HEIGHT = 168;
-
-function MessageFile(props: { file: Attachment; width: number; onOpen: () => void; isReachable: boolean }) {
-  const { file, width, onOpen } = props;
-  const isImage = toKind(file) === "image";
-  return (
-    <li>
-      <button
-        type="button"
-        class={isImage ? "message-file image" : "message-file"}
-        title={file.filename}
-        tabIndex={props.isReachable ? 0 : -1}
-        onClick={onOpen}
-      >
-        <span class="visually-hidden">Open {isImage && file.filename}</span>
-        <span class="message-thumb">
-          <Thumbnail key={file.file_url} file={file} box={{ width, height: PICTURE_HEIGHT }} />
-        </span>
-        {!isImage && <FileText name={file.filename} note={formatSize(file.file_size)} />}
-      </button>
-    </li>
-  );
-}
-
-function FileText({ name, note }: { name: string; note: ComponentChildren }) {
-  return (
-    <span class="file-text">
-      <span class="ellipsis">{name}</span>
-      <span class="muted small">{note}</span>
-    </span>
-  );
-}
-
 /** A message that the server does not have yet. */
 export function OutgoingRow(props: {
   message: SyncMessage;
@@ -323,34 +267,4 @@ function Refused(props: { doing: string; name: string; reason: Reason | null }) 
 async function leave(done: Promise<void>): Promise<void> {
   await done.catch(() => {});
   focusContent();
-}
-
-function PendingFiles({ message: { files, attachments, sent_bytes, state } }: { message: SyncMessage }) {
-  const isThere = ({ filename, file_size }: PendingFile) =>
-    attachments.some((file) => file.filename === filename && file.file_size === file_size);
-  const total = files.reduce((sum, { file_size }) => sum + file_size, 0);
-  return (
-    <>
-      <ul class="message-files">
-        {files
-          .filter((file) => !isThere(file))
-          .map(({ filename, file_size }, at) => (
-            <li key={at} class="message-file">
-              <span class="message-thumb">
-                <Icon name="file" />
-              </span>
-              <FileText name={filename} note={formatSize(file_size)} />
-            </li>
-          ))}
-      </ul>
-      {state === "sending" && (
-        <progress
-          max={Math.max(total, 1)}
-          value={sent_bytes}
-          aria-label="Files sent"
-          class="message-progress"
-        />
-      )}
-    </>
-  );
 }

@@ -22,6 +22,15 @@ export function formatEstimate(seconds: number): string {
   return counted(Math.round(minutes / 60), "hour", "hours");
 }
 
+/** Formats a duration as players do: "0:05", "12:30", "1:02:03". */
+export function formatDuration(seconds: number): string {
+  const whole = Math.round(seconds);
+  const padded = (value: number) => String(value).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  const start = hours > 0 ? `${hours}:${padded(minutes)}` : minutes;
+  return `${start}:${padded(whole % 60)}`;
+}
+
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const DATE = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });

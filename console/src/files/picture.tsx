@@ -23,15 +23,17 @@ export function isPreviewable(file: Attachment): boolean {
 /** Tries the previews, then the original. Calls `onFail` if neither can be shown. */
 export function Picture({ file, box, onFail }: { file: Attachment; box: Box; onFail: () => void }) {
   const { image } = file;
-  const [isLoaded, setLoaded] = useState(false);
+  const [loaded, setLoaded] = useState<Box>();
   const [isOriginal, setOriginal] = useState(false);
   const source = isOriginal ? undefined : toSource(file, box);
   const fail = () => (source && isSmall(file) ? setOriginal(true) : onFail());
+  const size = image ?? loaded;
+  const isSmaller = size && (size.width < box.width || size.height < box.height);
   // Events do not list the previews. They are loaded soon after.
   if (image === undefined) return null;
   return (
     <>
-      {image?.placeholder && !isLoaded && <Placeholder hash={image.placeholder} />}
+      {image?.placeholder && !loaded && <Placeholder hash={image.placeholder} />}
       <img
         {...(source ?? { src: localAddress(file.file_url) })}
         {...(image && { width: image.width, height: image.height })}
@@ -39,7 +41,10 @@ export function Picture({ file, box, onFail }: { file: Attachment; box: Box; onF
         loading="lazy"
         decoding="async"
         draggable={false}
-        onLoad={() => setLoaded(true)}
+        class={isSmaller ? "whole" : undefined}
+        onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) =>
+          setLoaded({ width: naturalWidth, height: naturalHeight })
+        }
         onError={fail}
       />
     </>

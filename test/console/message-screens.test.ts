@@ -70,6 +70,7 @@ testScenes("the list of messages", {
     await act(page, long, "Delete");
     await look("deleting");
     await page.keyboard.press("Escape");
+    await page.setViewportSize({ width: 1280, height: 800 });
     // By the keyboard: from the list to a message, and to its buttons.
     await page.locator(".messages").focus();
     await page.keyboard.press("ArrowUp");

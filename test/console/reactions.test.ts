@@ -113,7 +113,7 @@ testScenes("reactions to messages", {
       await assertNoSidewaysScroll(page, what);
       await assertAccessible(page, `the choice, ${what}`);
       await page.keyboard.press("Escape");
-      await page.locator(".message:focus").waitFor();
+      await page.locator(".message:focus-within").waitFor();
       await assertAccessible(page, `the message, ${what}`);
       const wide = await page.locator(".messages").evaluate((box) => box.scrollWidth - box.clientWidth);
       assert.equal(wide, 0, `${what}: the messages are too wide`);

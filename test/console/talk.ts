@@ -104,13 +104,17 @@ export function find(page: Page, text: string) {
   return page.locator(".message").filter({ has: page.locator(".message-text", { hasText: text }) });
 }
 
-/** Presses one of the buttons that a message shows on hover. */
+/** Presses one of the buttons that a message shows on hover, or chooses it in the menu of a narrow window. */
 export async function act(
   page: Page,
   text: string,
   button: "Reply" | "React" | "Edit" | "Delete",
 ): Promise<void> {
   const message = find(page, text);
+  if (page.viewportSize()!.width < 760) {
+    await message.getByRole("button", { name: "Message actions" }).click();
+    return page.getByRole("menuitem", { name: button, exact: true }).click();
+  }
   // A message that moves when one is sent loses the hover, and with it the buttons: try again.
   for (let attempt = 1; ; attempt++) {
     await message.hover();

@@ -5,6 +5,7 @@ import type { Person, User } from "../people/known-people.ts";
 import { type Session, useSession } from "../session/session.ts";
 import { IconButton, type IconName } from "../ui/icons.tsx";
 import { Menu, MenuItem } from "../ui/menu.tsx";
+import { useMedia } from "../ui/use-media.ts";
 
 /** Always the same object, to avoid rendering rows again. */
 export interface MessageActions {
@@ -79,7 +80,7 @@ export function MessageItems({ message, choices }: { message: Message; choices: 
   ));
 }
 
-/** Buttons while the message has the mouse or the focus; on touch screens, a menu that is always shown. */
+/** Buttons while the message has the mouse or the focus; on touch screens and in narrow windows, a menu. */
 export function MessageTools(props: {
   message: Message;
   actions: MessageActions;
@@ -88,7 +89,8 @@ export function MessageTools(props: {
 }) {
   const { message, actions } = props;
   const choices = listChoices(message, actions, useSession());
-  if (isTouched()) {
+  // As in messages.css, which leaves room for the one or the others.
+  if (useMedia("(hover: none), (width < 760px)")) {
     if (choices.length === 0) return null;
     return (
       <span class="message-actions">

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { build } from "vite";
-import { formatAgo, formatSize, initials } from "../../console/src/ui/format.ts";
+import { formatAgo, formatDuration, formatSize, initials } from "../../console/src/ui/format.ts";
 import { startApp, startOn, testConfig } from "../support/app.ts";
 
 const CONSOLE = fileURLToPath(new URL("../../console", import.meta.url));
@@ -202,6 +202,13 @@ test("the policy of the page forbids foreign resources and framing", async (t) =
   assert.equal(headers.get("x-content-type-options"), "nosniff");
 });
 
+test("only the console may use the microphone, for voice messages", async (t) => {
+  const { url } = await startApp(t);
+  const read = async (path: string) => (await fetch(url + path)).headers.get("permissions-policy");
+  assert.equal(await read("/"), "camera=(), microphone=(self), geolocation=()");
+  assert.equal(await read("/docs/"), "camera=(), microphone=(), geolocation=()");
+});
+
 test("sizes and initials are formatted", () => {
   for (const [bytes, text] of [
     [1, "1 byte"],
@@ -221,6 +228,16 @@ test("sizes and initials are formatted", () => {
   ] as const) {
     assert.equal(initials(name), letters);
   }
+});
+
+test("durations are formatted as players do", () => {
+  for (const [seconds, text] of [
+    [0, "0:00"],
+    [59.6, "1:00"],
+    [725, "12:05"],
+    [3661, "1:01:01"],
+  ] as const)
+    assert.equal(formatDuration(seconds), text);
 });
 
 test("times in the past are formatted as phrases", () => {

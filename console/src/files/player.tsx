@@ -159,7 +159,7 @@ function useSource(file: Attachment, media: { current: HTMLMediaElement | null }
 }
 
 /** Pauses what plays, in messages and in the viewer. */
-function pauseMedia(except?: EventTarget | null): void {
+export function pauseMedia(except?: EventTarget | null): void {
   for (const each of document.querySelectorAll<HTMLMediaElement>("audio, video"))
     if (each !== except) each.pause();
 }

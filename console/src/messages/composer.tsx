@@ -11,6 +11,7 @@ import type { Draft } from "./drafts.ts";
 import { EmojiMenu } from "./emoji.tsx";
 import { findMentioned, MentionLine, useMentionable, useMentions } from "./mentions.tsx";
 import { isTouched, type MessageActions } from "./message-tools.tsx";
+import { useVoice, VoiceRecorder } from "./voice-recorder.tsx";
 
 /** The maximum length of a message in characters. */
 const MAX_TEXT = 10_000;
@@ -41,7 +42,7 @@ export function Composer(props: Composing) {
     if (editing) setEdited(editing.text ?? "");
   }, [editing]);
   useLayoutEffect(() => {
-    if (editing || replyTo) field.current!.focus();
+    if (editing || replyTo) field.current?.focus();
   }, [editing, replyTo]);
   const text = editing ? edited : draft.text;
   const users = useMentionable(props.conversationId, editing !== undefined, text.includes("@"));
@@ -53,6 +54,8 @@ export function Composer(props: Composing) {
   };
   const mentions = useMentions(field, users, onText);
   useFirstFocus(field);
+  const voice = useVoice(field);
+  const isEmpty = !editing && text === "" && files.length === 0;
   const length = [...text].length;
   const isReady = length <= MAX_TEXT && (text.trim() !== "" || (editing ? true : files.length > 0));
   const save = useSave(props);
@@ -63,6 +66,10 @@ export function Composer(props: Composing) {
     if (editing) return save(editing, written);
     change({ text: written });
     props.onSend(mentioned.map(({ id }) => id));
+  };
+  const sendVoice = (file: File) => {
+    change({ files: [...drafts.get(props.conversationId).files, file] });
+    props.onSend([]);
   };
   const leave = () => {
     if (editing) props.onEditEnd();
@@ -86,43 +93,63 @@ export function Composer(props: Composing) {
         submit();
       }}
     >
-      {editing && (
-        <About label="Stop editing" onClose={leave}>
-          <strong>Editing</strong> {toOneLine(editing)}
-        </About>
-      )}
-      {!editing && replyTo && (
-        <About label="Cancel reply" onClose={leave}>
-          <strong>Reply to {toName(replyTo.sender)}</strong> {toOneLine(replyTo)}
-        </About>
-      )}
+      <Subject editing={editing} replyTo={replyTo} onClose={leave} toName={toName} />
       {!editing && files.length > 0 && <DraftFiles files={files} onChange={(files) => change({ files })} />}
       <MentionLine users={mentioned} />
       {mentions.list}
-      <div class="composer-row">
-        {!editing && <IconButton icon="attach" label="Attach files" onClick={props.onPick} />}
-        <textarea
-          ref={field}
-          class="field"
-          rows={1}
-          aria-label={editing ? "Edit the message" : `Message to ${props.name}`}
-          placeholder="Write a message"
-          value={text}
-          {...mentions.attributes}
-          onInput={({ currentTarget }) => {
-            onText(currentTarget.value);
-            mentions.look();
-          }}
-          onKeyDown={onKeyDown}
-          onKeyUp={(event) => event.key !== "Escape" && mentions.look()}
-          onClick={mentions.look}
-          onBlur={mentions.close}
-        />
-        <EmojiMenu onChoose={(emoji) => onText(insertAtCaret(field.current!, emoji))} />
-        <SendButton isEdit={editing !== undefined} isReady={isReady} />
-      </div>
-      <TooLong length={length} />
+      {voice.isOn ? (
+        <VoiceRecorder onSend={sendVoice} onEnd={voice.end} />
+      ) : (
+        <div class="composer-row">
+          {!editing && <IconButton icon="attach" label="Attach files" onClick={props.onPick} />}
+          <Field
+            field={field}
+            label={editing ? "Edit the message" : `Message to ${props.name}`}
+            {...{ text, mentions, onText, onKeyDown }}
+          />
+          <EmojiMenu onChoose={(emoji) => onText(insertAtCaret(field.current!, emoji))} />
+          {isEmpty && voice.isPossible ? (
+            <IconButton icon="microphone" label="Record a voice message" onClick={voice.begin} />
+          ) : (
+            <SendButton isEdit={editing !== undefined} isReady={isReady} />
+          )}
+        </div>
+      )}
+      {isEmpty && <Failure text={voice.failure} />}
+      {length > MAX_TEXT && (
+        <Failure text={`The text has ${length} characters. A message has at most ${MAX_TEXT}.`} />
+      )}
     </form>
+  );
+}
+
+function Field(props: {
+  field: { current: HTMLTextAreaElement | null };
+  label: string;
+  text: string;
+  mentions: ReturnType<typeof useMentions>;
+  onText: (value: string) => void;
+  onKeyDown: (event: KeyboardEvent) => void;
+}) {
+  const { field, mentions } = props;
+  return (
+    <textarea
+      ref={field}
+      class="field"
+      rows={1}
+      aria-label={props.label}
+      placeholder="Write a message"
+      value={props.text}
+      {...mentions.attributes}
+      onInput={({ currentTarget }) => {
+        props.onText(currentTarget.value);
+        mentions.look();
+      }}
+      onKeyDown={props.onKeyDown}
+      onKeyUp={(event) => event.key !== "Escape" && mentions.look()}
+      onClick={mentions.look}
+      onBlur={mentions.close}
+    />
   );
 }
 
@@ -135,11 +162,11 @@ function SendButton({ isEdit, isReady }: { isEdit: boolean; isReady: boolean }) 
   );
 }
 
-function TooLong({ length }: { length: number }) {
-  if (length <= MAX_TEXT) return null;
+function Failure({ text }: { text: string }) {
+  if (text === "") return null;
   return (
     <p class="failure small" role="alert">
-      The text has {length} characters. A message has at most {MAX_TEXT}.
+      {text}
     </p>
   );
 }
@@ -160,6 +187,30 @@ function useFirstFocus(field: { current: HTMLElement | null }): void {
       focused?.matches("input, textarea") || focused?.parentElement?.closest(".conversation, dialog");
     if (!isTouched() && !isElsewhere) field.current!.focus({ preventScroll: true });
   }, []);
+}
+
+/** Shows the message that is edited or replied to. */
+function Subject(props: {
+  editing: Message | undefined;
+  replyTo: Message | undefined;
+  onClose: () => void;
+  toName: MessageActions["toName"];
+}) {
+  const { editing, replyTo, onClose, toName } = props;
+  if (editing) {
+    return (
+      <About label="Stop editing" onClose={onClose}>
+        <strong>Editing</strong> {toOneLine(editing)}
+      </About>
+    );
+  }
+  return (
+    replyTo && (
+      <About label="Cancel reply" onClose={onClose}>
+        <strong>Reply to {toName(replyTo.sender)}</strong> {toOneLine(replyTo)}
+      </About>
+    )
+  );
 }
 
 function About(props: { label: string; onClose: () => void; children: ComponentChildren }) {

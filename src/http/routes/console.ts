@@ -8,13 +8,17 @@ const DIST = new URL("../../../console/dist/", import.meta.url);
 
 // The console makes requests only to this server, and uploaded files never run in it: they are shown as images, audio, video
 // or text, or by the browser's PDF viewer, which gets them as blobs in a frame.
-const SAFETY = pageHeaders(
-  "media-src 'self'",
-  "manifest-src 'self'",
-  "frame-src blob:",
-  // The console creates only one trusted URL: that of the service worker.
-  "trusted-types push-worker",
-);
+const SAFETY = {
+  ...pageHeaders(
+    "media-src 'self'",
+    "manifest-src 'self'",
+    "frame-src blob:",
+    // The console creates only one trusted URL: that of the service worker.
+    "trusted-types push-worker",
+  ),
+  // For voice messages.
+  "permissions-policy": "camera=(), microphone=(self), geolocation=()",
+};
 
 /** Files that browsers ask for by a fixed name. */
 const FIXED = ["push-worker.js", "manifest.webmanifest", "icon-192.png", "icon-512.png", "icon-maskable.png"];

@@ -106,6 +106,24 @@ test("a message is shown at once, sent once and in order, although answers are l
   assert.equal(plain(view.getSnapshot().messages), plain(listed.data.toReversed()));
 });
 
+test("an edit shows and sends its mentions, and without any keeps those of the message", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await pair(app);
+  const device = await openDevice(t, { url: app.url, token: ann.token });
+  const view = show(t, device, conversation);
+  const { id } = await device.client.messages.create({ conversation_id: conversation, text: "a" });
+  assert.ok(await eventually(async () => view.getSnapshot().messages.length === 1));
+  const mentions = () => view.getSnapshot().messages[0]!.mentions;
+  for (const wanted of [[bob.id], []]) {
+    device.sync.edit(conversation, id, `to ${wanted.length}`, wanted);
+    assert.deepEqual(mentions(), wanted);
+    device.sync.edit(conversation, id, `again to ${wanted.length}`);
+    assert.ok(await settled(device));
+    assert.deepEqual(mentions(), wanted);
+    assert.deepEqual((await device.client.messages.retrieve(id)).mentions, wanted);
+  }
+});
+
 test("what waits survives a kill, and is sent by the next process", async (t) => {
   const app = await server();
   const { ann, conversation } = await pair(app);

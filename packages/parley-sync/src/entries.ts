@@ -57,6 +57,8 @@ const isText = (value: unknown) => typeof value === "string";
 const isNumber = (value: unknown) => typeof value === "number" && Number.isFinite(value);
 const isFlag = (value: unknown) => typeof value === "boolean";
 const orNull = (check: (value: unknown) => boolean) => (value: unknown) => value === null || check(value);
+const orMissing = (check: (value: unknown) => boolean) => (value: unknown) =>
+  value === undefined || check(value);
 const listOf = (check: (value: unknown) => boolean) => (value: unknown) =>
   Array.isArray(value) && value.every(check);
 const oneOf =
@@ -144,7 +146,7 @@ const OPERATIONS: Record<Operation["kind"], Fields> = {
     message_id: orNull(isText),
     uploads: isObject,
   },
-  edit: { message_id: isText, text: orNull(isText) },
+  edit: { message_id: isText, text: orNull(isText), mentions: orMissing(listOf(isText)) },
   delete: { message_id: isText, for_me: isFlag },
   react: { message_id: isText, emoji: isText, is_there: isFlag },
   read: { message_id: isText, is_private: isFlag },

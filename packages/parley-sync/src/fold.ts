@@ -121,7 +121,10 @@ export class Fold {
       else if (operation.kind === "react")
         shown = { ...shown, ...withReaction(shown, operation.emoji, meta.me.id, operation.is_there) };
       else if (operation.kind === "edit" && operation.state !== "failed")
-        shown = { ...shown, text: operation.text, state: operation.state };
+        shown = {
+          ...{ ...shown, text: operation.text, state: operation.state },
+          ...(operation.mentions && { mentions: [...operation.mentions] }),
+        };
       else if (operation.kind === "send") {
         const { state, reason, files, sent_bytes } = operation;
         shown = { ...shown, state, reason, files, sent_bytes, key: operation.client_id };

@@ -114,11 +114,14 @@ export class Outbox {
     const { messages, conversations } = this.#parts.client;
     const { conversation_id, message_id } = operation;
     switch (operation.kind) {
-      case "edit":
+      case "edit": {
+        const { text, mentions } = operation;
+        const fields = { text, ...(mentions && { mentions: [...mentions] }) };
         return {
-          request: () => messages.update(message_id, { text: operation.text }, options),
+          request: () => messages.update(message_id, fields, options),
           change: (draft, _, answer) => updateMessage(draft, answer as Message),
         };
+      }
       case "delete":
         return {
           request: () => messages.delete(message_id, { ...(operation.for_me && { for: "me" }), ...options }),

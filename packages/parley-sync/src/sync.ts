@@ -176,8 +176,8 @@ class Sync {
     return this.#fold.toPending(operation as SendOperation);
   }
 
-  edit(conversationId: string, messageId: string, text: string | null): void {
-    this.#enqueue({ kind: "edit", conversation_id: conversationId, message_id: messageId, text });
+  edit(conversation_id: string, message_id: string, text: string | null, mentions?: readonly string[]): void {
+    this.#enqueue({ kind: "edit", conversation_id, message_id, text, mentions });
   }
 
   delete(conversationId: string, messageId: string, { forMe = false } = {}): void {

@@ -140,6 +140,8 @@ export interface EditOperation extends Pending {
   kind: "edit";
   message_id: string;
   text: string | null;
+  /** Those of the edited message; undefined if they stay. */
+  mentions?: readonly string[] | undefined;
 }
 
 export interface DeleteOperation extends Pending {

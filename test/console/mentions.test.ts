@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { noChromium } from "../support/engines/chromium.ts";
 import { assertAccessible, focused } from "./browser.ts";
 import { assertQuiet, gather, makeGroup } from "./in-groups.ts";
-import { find, say } from "./talk.ts";
+import { act, find, say } from "./talk.ts";
 
 test("a member is chosen while typing @, by keyboard and pointer, and sent as an id", {
   skip: noChromium,
@@ -60,5 +60,37 @@ test("a member is chosen while typing @, by keyboard and pointer, and sent as an
   await say(server, ann.user, conversation_id, "no @bob here");
   await find(bob.page, "no @bob here").waitFor();
   assert.equal(await find(bob.page, "no @bob here").locator(".mention").count(), 0);
+  assertQuiet(people);
+});
+
+test("an edit offers members, and changes whom the message mentions", { skip: noChromium }, async (t) => {
+  const { server, people } = await gather(t);
+  const [ann, bob, cat] = people;
+  const { conversation_id } = await makeGroup(server, people, "Climbers");
+  const { id } = await say(server, ann.user, conversation_id, "@bob come?", { mentions: [bob.user.id] });
+  for (const { page } of people) await page.getByRole("option", { name: /Climbers/ }).click();
+  await find(bob.page, "come?").getByText("Mentions you").waitFor();
+  await act(ann.page, "come?", "Edit");
+  const field = ann.page.getByRole("textbox", { name: "Edit the message" });
+  await ann.page.getByText("Mentions Bob").waitFor();
+  await field.fill("");
+  await field.pressSequentially("@ca");
+  const list = ann.page.getByRole("listbox", { name: "Members to mention" });
+  assert.deepEqual(await list.getByRole("option").allTextContents(), ["CCat@cat"]);
+  await assertAccessible(ann.page, "the members to mention in an edit");
+  await field.press("Enter");
+  await ann.page.getByText("Mentions Cat").waitFor();
+  await field.pressSequentially("come?");
+  await field.press("Enter");
+  await find(cat.page, "@cat come?").getByText("Mentions you").waitFor();
+  await find(bob.page, "@cat come?").waitFor();
+  assert.equal(await find(bob.page, "come?").getByText("Mentions you").count(), 0);
+  const answer = await fetch(`${server.url}/v1/messages/${id}`, { headers: ann.user.headers });
+  assert.deepEqual(((await answer.json()) as { mentions: string[] }).mentions, [cat.user.id]);
+  // A mention stays while the name does.
+  await act(ann.page, "come?", "Edit");
+  await field.fill("@cat, will you come?");
+  await field.press("Enter");
+  await find(cat.page, "will you come?").getByText("Mentions you").waitFor();
   assertQuiet(people);
 });

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Message } from "../../../packages/parley-client/src/index.ts";
+import type { User } from "../people/known-people.ts";
 import { toOneLine } from "../people/people.tsx";
 import { useSession } from "../session/session.ts";
 import { Icon, IconButton } from "../ui/icons.tsx";
@@ -45,7 +46,7 @@ export function Composer(props: Composing) {
     if (editing || replyTo) field.current?.focus();
   }, [editing, replyTo]);
   const text = editing ? edited : draft.text;
-  const users = useMentionable(props.conversationId, editing !== undefined, text.includes("@"));
+  const users = useMentionable(props.conversationId, text.includes("@"));
   const mentioned = useMemo(() => findMentioned(text, users), [text, users]);
   const onText = (value: string) => {
     if (editing) return setEdited(value);
@@ -63,9 +64,10 @@ export function Composer(props: Composing) {
     if (!isReady) return;
     // Keep the indentation of the first line, for example of code.
     const written = text.replace(/^\s*\n/, "").trimEnd();
-    if (editing) return save(editing, written);
+    const ids = mentioned.map(({ id }) => id);
+    if (editing) return save(editing, written, [...listGone(editing, users), ...ids]);
     change({ text: written });
-    props.onSend(mentioned.map(({ id }) => id));
+    props.onSend(ids);
   };
   const sendVoice = (file: File) => {
     change({ files: [...drafts.get(props.conversationId).files, file] });
@@ -228,12 +230,17 @@ function useDraft(conversationId: string): Draft {
   return drafts.get(conversationId);
 }
 
-/** Returns a function that saves an edited text. */
-function useSave({ onEditEnd, onRemove }: Composing): (message: Message, text: string) => void {
+/** Returns the mentions of users who have left, or whom the copy does not know. An edit keeps them. */
+function listGone({ mentions }: Message, users: readonly User[]): string[] {
+  return mentions.filter((id) => users.every((user) => user.id !== id));
+}
+
+/** Returns a function that saves an edited text and its mentions. */
+function useSave({ onEditEnd, onRemove }: Composing) {
   const { sync } = useSession();
-  return (message, text) => {
+  return (message: Message, text: string, mentions: readonly string[]) => {
     if (text === "" && message.attachments.length === 0 && message.data === null) return onRemove(message);
-    sync.edit(message.conversation_id, message.id, text || null);
+    sync.edit(message.conversation_id, message.id, text || null, mentions);
     onEditEnd();
   };
 }

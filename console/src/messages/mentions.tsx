@@ -33,11 +33,8 @@ function* listMentions(parts: readonly TextPart[]): Generator<string> {
   }
 }
 
-/**
- * Returns those whom the user can mention: nobody in an edit, which changes the text alone. `isWanted`: whether to read
- * members that the copy does not have.
- */
-export function useMentionable(conversationId: string, isEdit: boolean, isWanted: boolean): readonly User[] {
+/** Returns those whom the user can mention. `isWanted`: whether to read members that the copy does not have. */
+export function useMentionable(conversationId: string, isWanted: boolean): readonly User[] {
   const { sync, parley, me, can } = useSession();
   const state = useView(sync.conversation(conversationId));
   const [read, setRead] = useState<readonly Member[]>([]);
@@ -54,10 +51,7 @@ export function useMentionable(conversationId: string, isEdit: boolean, isWanted
     collect().catch(() => {});
   }, [isMissing, groupId]);
   const { members, messages } = state;
-  return useMemo(
-    () => (isEdit ? [] : listUsers({ members: members ?? read, messages }, me.id)),
-    [isEdit, members, read, messages],
-  );
+  return useMemo(() => listUsers({ members: members ?? read, messages }, me.id), [members, read, messages]);
 }
 
 function listUsers(

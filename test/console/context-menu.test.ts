@@ -4,7 +4,7 @@ import type { Locator, Page } from "playwright-core";
 import { assertAccessible, focused, openFiles } from "./browser.ts";
 import { opener, send } from "./in-files.ts";
 import { testScenes } from "./scenes.ts";
-import { find, introduce, meet, say, write } from "./talk.ts";
+import { find, hold, introduce, meet, say, write } from "./talk.ts";
 
 /** Returns the items of the open menu. */
 async function listItems(page: Page): Promise<string[]> {
@@ -19,15 +19,7 @@ async function choose(page: Page, item: string): Promise<void> {
 }
 
 /** Holds a finger on an element until a menu opens. */
-async function press(page: Page, target: Locator): Promise<void> {
-  const { x, y, width, height } = (await target.boundingBox())!;
-  const touch = await page.context().newCDPSession(page);
-  await touch.send("Emulation.setTouchEmulationEnabled", { enabled: true });
-  const point = { x: x + width / 2, y: y + height / 2 };
-  await touch.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [point] });
-  await page.getByRole("menu").waitFor();
-  await touch.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
-}
+const press = (page: Page, target: Locator) => hold(page, target, page.getByRole("menu"));
 
 testScenes("context menus", {
   "a message has a menu by pointer and keyboard, with what the user may do": async (world) => {

@@ -7,7 +7,7 @@ import { noChromium } from "../support/engines/chromium.ts";
 import { assertAccessible, assertNoSidewaysScroll } from "./browser.ts";
 import { assertQuiet, gather, line, makeGroup } from "./in-groups.ts";
 import { testScenes } from "./scenes.ts";
-import { act, find, introduce, meet, say, write } from "./talk.ts";
+import { act, find, hold, introduce, meet, say, write } from "./talk.ts";
 
 async function react(server: TestApp, { headers }: TestUser, id: string, emoji: string): Promise<void> {
   const path = `/v1/messages/${id}/reactions/${encodeURIComponent(emoji)}`;
@@ -39,6 +39,29 @@ testScenes("reactions to messages", {
     for (const message of [anns, bobs])
       await message.getByRole("list", { name: "Reactions" }).waitFor({ state: "detached" });
     assert.deepEqual([...ann.guard.complaints, ...bob.guard.complaints], []);
+  },
+
+  "hovering over a reaction or holding it says who has reacted": async (world) => {
+    const { server } = world;
+    const { ann, bob, id } = await meet(world);
+    const { page } = ann;
+    const message = await say(server, bob.user, id, "Lunch?");
+    for (const user of [bob.user, ann.user]) await react(server, user, message.id, "👍");
+    const shown = chip(find(page, "Lunch?"), "👍", "2 reactions", true);
+    await shown.and(page.getByTitle("Bob, You", { exact: true })).waitFor();
+    await assertAccessible(page, "a reaction with the names of those who reacted");
+    await hold(page, shown, picker(page));
+    const reacted = page.getByRole("list", { name: "Who has reacted" }).getByRole("listitem");
+    assert.equal(await reacted.count(), 2);
+    await reacted.getByText("Bob").waitFor();
+    await page.keyboard.press("Escape");
+    // The long press has not removed the reaction.
+    await shown.waitFor();
+    await shown.click();
+    await chip(find(page, "Lunch?"), "👍", "1 reaction", false)
+      .and(page.getByTitle("Bob", { exact: true }))
+      .waitFor();
+    assert.deepEqual(ann.guard.complaints, []);
   },
 
   "reactions work by the keyboard with any emoji, and the focus returns": async (world) => {

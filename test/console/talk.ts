@@ -1,6 +1,6 @@
 // Shared by the tests of conversations: two people who are contacts, and their messages.
 import assert from "node:assert/strict";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import type { TestApp, TestUser } from "../support/app.ts";
 import { type Guard, makeContact } from "./browser.ts";
 import type { Sent } from "./in-files.ts";
@@ -124,4 +124,15 @@ export async function act(
       if (attempt === 5) throw error;
     }
   }
+}
+
+/** Holds a finger on an element until a long press shows something. */
+export async function hold(page: Page, target: Locator, shown: Locator): Promise<void> {
+  const { x, y, width, height } = (await target.boundingBox())!;
+  const touch = await page.context().newCDPSession(page);
+  await touch.send("Emulation.setTouchEmulationEnabled", { enabled: true });
+  const point = { x: x + width / 2, y: y + height / 2 };
+  await touch.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [point] });
+  await shown.waitFor();
+  await touch.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
 }

@@ -69,6 +69,12 @@ export function MessageList(props: {
     const choices = message ? listChoices(message, actions, session) : [];
     return choices.length > 0 && <MessageItems message={message!} choices={choices} />;
   };
+  /** A long press on a reaction shows who has reacted, as the tooltip does for a mouse. */
+  const onPress = (id: string, target: Element) => {
+    const message = target.closest(".reaction:enabled") && pages.items.find((each) => each.id === id);
+    if (message) actions.react(message);
+    return Boolean(message);
+  };
   return (
     <div
       ref={box}
@@ -119,7 +125,7 @@ export function MessageList(props: {
           <IconButton icon="down" label="Go to the newest message" onClick={props.onNewest} />
         </div>
       )}
-      <ContextMenu label="Message actions" box={box} rows=".message" items={toItems} />
+      <ContextMenu label="Message actions" box={box} rows=".message" items={toItems} onPress={onPress} />
     </div>
   );
 }

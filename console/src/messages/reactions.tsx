@@ -9,6 +9,9 @@ import { Dialog } from "../ui/dialog.tsx";
 import { counted } from "../ui/format.ts";
 import type { MessageActions } from "./message-tools.tsx";
 
+/** The most names that a tooltip shows. */
+const MAX_NAMED = 20;
+
 const COMMON = ["👍", "❤️", "😂", "😮", "😢", "🙏", "🎉", "👀"];
 
 export function Reactions(props: {
@@ -17,12 +20,19 @@ export function Reactions(props: {
   /** Whether Tab reaches them: only on the focused message. */
   isReachable: boolean;
 }) {
-  const { message, actions, isReachable } = props;
+  return props.message.reactions.length > 0 && <ReactionList {...props} />;
+}
+
+function ReactionList({ message, actions, isReachable }: Parameters<typeof Reactions>[0]) {
   const { me, can } = useSession();
-  if (message.reactions.length === 0) return null;
+  const toReactor = useReactors(message.conversation_id);
+  const toTitle = (ids: readonly string[]) => {
+    const names = ids.slice(0, MAX_NAMED).map((id) => (id === me.id ? "You" : toReactor(id).name));
+    return [...names, ...(ids.length > MAX_NAMED ? [`${ids.length - MAX_NAMED} more`] : [])].join(", ");
+  };
   return (
     <ul class="reactions" aria-label="Reactions">
-      {message.reactions.map(({ emoji, count }) => (
+      {message.reactions.map(({ emoji, count, user_ids }) => (
         <li key={emoji}>
           <button
             type="button"
@@ -31,6 +41,7 @@ export function Reactions(props: {
             aria-pressed={hasReacted(message, emoji, me.id)}
             disabled={!can("messages:write")}
             aria-label={`${emoji} ${counted(count, "reaction", "reactions")}`}
+            title={toTitle(user_ids)}
             onClick={() => actions.toggle(message, emoji)}
           >
             <bdi>{emoji}</bdi> {count}
@@ -94,25 +105,30 @@ export function ReactionPicker(props: {
 
 const SOMEBODY: Face = { name: "Somebody", seed: undefined, picture: undefined };
 
-/** The people who have reacted. */
-function Reacted({ message: { conversation_id, reactions } }: { message: Message }) {
+/** Returns a function that returns who has reacted in a conversation, by the id of the user. */
+function useReactors(conversationId: string): (id: string) => Face {
   const { sync } = useSession();
   const people = usePeople();
-  const { conversation } = sync.conversation(conversation_id).getSnapshot();
-  const toFace = (id: string) => {
-    const user = people.findUser(id, conversation_id);
+  const { conversation } = sync.conversation(conversationId).getSnapshot();
+  return (id) => {
+    const user = people.findUser(id, conversationId);
     if (user) return people.toPerson(user);
     return conversation?.contact_id ? people.toFace(conversation) : SOMEBODY;
   };
+}
+
+/** The people who have reacted. */
+function Reacted({ message: { conversation_id, reactions } }: { message: Message }) {
+  const toReactor = useReactors(conversation_id);
   if (reactions.length === 0) return null;
   return (
     <ul class="members" aria-label="Who has reacted">
       {reactions.flatMap(({ emoji, user_ids }) =>
         user_ids.map((id) => (
           <li key={`${emoji} ${id}`} class="member">
-            <Avatar {...toFace(id)} />
+            <Avatar {...toReactor(id)} />
             <span class="contact-text">
-              <span class="contact-name">{toFace(id).name}</span>
+              <span class="contact-name">{toReactor(id).name}</span>
             </span>
             <bdi>{emoji}</bdi>
           </li>

@@ -24,16 +24,21 @@ export function ContextMenu(props: {
   rows: string;
   /** Returns the items of a row; null if there are none. */
   items: (id: string) => ComponentChildren;
+  /** Handles a long press on a part of a row; returns whether it did. Otherwise the menu opens. */
+  onPress?: (id: string, target: Element) => boolean;
 }) {
   const [opened, setOpened] = useState<Opened>();
   const latest = useRef(props);
   latest.current = props;
   useLayoutEffect(() => {
     const { box, rows } = props;
-    return listen(box.current!, rows, (id, anchor) => {
-      if (!latest.current.items(id)) return false;
-      setOpened({ id, anchor, focused: document.activeElement as HTMLElement | null });
-      return true;
+    return listen(box.current!, rows, {
+      press: (id, target) => latest.current.onPress?.(id, target) ?? false,
+      open: (id, anchor) => {
+        if (!latest.current.items(id)) return false;
+        setOpened({ id, anchor, focused: document.activeElement as HTMLElement | null });
+        return true;
+      },
     });
   }, [props.box, props.rows]);
   const items = opened && props.items(opened.id);
@@ -57,8 +62,15 @@ export function ContextMenu(props: {
   );
 }
 
-/** Calls `open` for a row; it returns whether the row has a menu. Returns a function that stops listening. */
-function listen(box: HTMLElement, rows: string, open: (id: string, anchor: Anchor) => boolean): () => void {
+interface Handlers {
+  /** Handles a long press on something in a row; returns whether it did. */
+  press: (id: string, target: Element) => boolean;
+  /** Opens the menu of a row; returns whether it has one. */
+  open: (id: string, anchor: Anchor) => boolean;
+}
+
+/** Returns a function that stops listening. */
+function listen(box: HTMLElement, rows: string, { press, open }: Handlers): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let start = { x: 0, y: 0 };
   let isSelected = false;
@@ -79,8 +91,10 @@ function listen(box: HTMLElement, rows: string, open: (id: string, anchor: Ancho
       if (event.pointerType !== "touch" || !event.isPrimary) return;
       const { clientX: x, clientY: y } = event;
       start = { x, y };
+      const target = event.target as Element;
       timer = setTimeout(() => {
-        isPressed = openAt(event.target as Element, x, y);
+        const row = findRow(target);
+        isPressed = (row !== null && press(row.id, target)) || openAt(target, x, y);
       }, LONG_PRESS_MS);
     },
     pointermove: ({ clientX, clientY }: PointerEvent) => {

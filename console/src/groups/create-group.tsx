@@ -1,13 +1,11 @@
 import { useState } from "preact/hooks";
 import { explain, nameLimit } from "../failures.ts";
-import { toUsername } from "../people/known-people.ts";
 import { openPlace } from "../place.ts";
 import { useSession } from "../session/session.ts";
 import { Choice } from "../ui/choice.tsx";
 import { Dialog, FormButtons } from "../ui/dialog.tsx";
-import { Icon, IconButton } from "../ui/icons.tsx";
 import { GROUP_FULL } from "./members.tsx";
-import { NameInput } from "./name-input.tsx";
+import { listPicked, NOBODY, PeoplePicker } from "./people-picker.tsx";
 
 const HISTORIES = [
   ["joined", "Messages after joining"],
@@ -20,19 +18,13 @@ export function CreateGroup({ onClose }: { onClose: () => void }) {
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState("");
   const [history, setHistory] = useState<History>("joined");
-  const [typed, setTyped] = useState("");
-  const [names, setNames] = useState<readonly string[]>([]);
-  const all = withName(names, typed);
-  const add = () => {
-    setNames(all);
-    setTyped("");
-  };
+  const [picked, setPicked] = useState(NOBODY);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget as HTMLFormElement).get("name")).trim();
     setBusy(true);
     try {
-      const group = await parley.groups.create({ name, history, members: [...all] });
+      const group = await parley.groups.create({ name, history, members: [...listPicked(picked)] });
       events.publish({ type: "group.created", payload: group });
       say(`${group.name} was created.`);
       onClose();
@@ -61,43 +53,12 @@ export function CreateGroup({ onClose }: { onClose: () => void }) {
           />
           <span class="muted small">You can't change this later.</span>
         </div>
-        <div class="invite-row">
-          <NameInput value={typed} onInput={setTyped} onEnter={add} />
-          <button type="button" class="button" disabled={typed.trim() === ""} onClick={add}>
-            <Icon name="add" />
-            Add
-          </button>
-        </div>
-        <Names names={names} onChange={setNames} />
+        <PeoplePicker picked={picked} onChange={setPicked} taken={[]} />
         <p class="failure" role="alert">
           {failure}
         </p>
         <FormButtons submit="Create" isBusy={isBusy} onClose={onClose} />
       </form>
     </Dialog>
-  );
-}
-
-function withName(names: readonly string[], typed: string): readonly string[] {
-  const name = toUsername(typed);
-  return name === "" || names.includes(name) ? names : [...names, name];
-}
-
-function Names(props: { names: readonly string[]; onChange: (names: readonly string[]) => void }) {
-  const { names, onChange } = props;
-  if (names.length === 0) return null;
-  return (
-    <ul class="draft-files" aria-label="People to invite">
-      {names.map((name) => (
-        <li key={name} class="draft-file small">
-          <span class="ellipsis">{name}</span>
-          <IconButton
-            icon="close"
-            label={`Remove ${name}`}
-            onClick={() => onChange(names.filter((each) => each !== name))}
-          />
-        </li>
-      ))}
-    </ul>
   );
 }

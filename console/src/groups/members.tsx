@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import type { Group, Member } from "../../../packages/parley-client/src/index.ts";
 import { explain, nameLimit } from "../failures.ts";
 import { focusIfLost } from "../files/open-file.tsx";
-import { type KnownPeople, toHandle, toUsername } from "../people/known-people.ts";
+import { type KnownPeople, toHandle } from "../people/known-people.ts";
 import { Avatar, usePeople } from "../people/people.tsx";
 import { PersonDialog } from "../people/person-dialog.tsx";
 import { useSession } from "../session/session.ts";
@@ -12,7 +12,7 @@ import { Menu, MenuItem } from "../ui/menu.tsx";
 import { useOneTabStop } from "../ui/one-tab-stop.ts";
 import { PageFailure, Reading } from "../ui/page-notes.tsx";
 import type { Pages } from "../ui/use-pages.ts";
-import { NameInput } from "./name-input.tsx";
+import { listPicked, NOBODY, PeoplePicker } from "./people-picker.tsx";
 import { useMembers } from "./use-groups.ts";
 
 const ROLES = { admin: "Admin", member: "Member", invited: "Invited" };
@@ -106,33 +106,45 @@ export function MemberDialog(props: { group: Group; member: Member; onClose: () 
 
 function Invite({ group, pages }: { group: Group; pages: Pages<Member> }) {
   const { parley, people, say, endIfRefused } = useSession();
-  const [typed, setTyped] = useState("");
+  const [picked, setPicked] = useState(NOBODY);
   const [failure, setFailure] = useState("");
   const [isBusy, setBusy] = useState(false);
+  const waiting = listPicked(picked);
   const invite = async (event: SubmitEvent) => {
     event.preventDefault();
     setBusy(true);
     setFailure("");
+    const rest = [...waiting];
+    const done: Member[] = [];
     try {
-      const member = await parley.groups.inviteMember(group.id, { username: toUsername(typed) });
-      pages.edit((items) => [...items.filter(({ id }) => id !== member.id), member]);
-      const isInvited = member.role === "invited";
-      say(`${people.toPerson(member).name} is ${isInvited ? "invited" : "already a member"}.`);
-      setTyped("");
+      for (; rest.length > 0; rest.shift())
+        done.push(await parley.groups.inviteMember(group.id, { username: rest[0]! }));
     } catch (error) {
       setFailure(explain(nameLimit(error, GROUP_FULL)));
       endIfRefused(error);
     }
+    pages.edit((items) => [...items.filter(({ id }) => done.every((each) => each.id !== id)), ...done]);
+    for (const member of done) {
+      const isInvited = member.role === "invited";
+      say(`${people.toPerson(member).name} is ${isInvited ? "invited" : "already a member"}.`);
+    }
+    setPicked({
+      names: picked.names.filter((name) => rest.includes(name)),
+      typed: rest.length > 0 ? picked.typed : "",
+    });
     setBusy(false);
   };
   return (
     <form onSubmit={invite}>
-      <div class="invite-row">
-        <NameInput value={typed} onInput={setTyped} />
-        <button type="submit" class="button" disabled={isBusy || typed.trim() === ""}>
+      <PeoplePicker
+        picked={picked}
+        onChange={setPicked}
+        taken={pages.items.flatMap(({ username }) => username ?? [])}
+      >
+        <button type="submit" class="button" disabled={isBusy || waiting.length === 0}>
           Invite
         </button>
-      </div>
+      </PeoplePicker>
       <p class="failure" role="alert">
         {failure}
       </p>

@@ -12,20 +12,18 @@ import { FoundFiles, useFoundFiles } from "../search/found-files.tsx";
 import { FoundList, toHitPlace } from "../search/found-list.tsx";
 import { SearchField } from "../search/search-field.tsx";
 import { type Hit, MAX_QUERY, useFound } from "../search/use-found.ts";
-import type { Change } from "../session/changes.ts";
-import { useChanges, useSession } from "../session/session.ts";
+import { useSession } from "../session/session.ts";
 import { Choice } from "../ui/choice.tsx";
 import { Icon, IconButton } from "../ui/icons.tsx";
 import type { Listed } from "../ui/list-box.tsx";
 import { SecondUser } from "../ui/nothing.tsx";
 import { PageFailure, Reading, toCount, toNotAllowed } from "../ui/page-notes.tsx";
-import { type Pages, usePages } from "../ui/use-pages.ts";
+import type { Pages } from "../ui/use-pages.ts";
 import { useSettled } from "../ui/use-settled.ts";
 import { AddContact } from "./add-contact.tsx";
 import { ContactList } from "./contact-list.tsx";
 import { type Entry, toPlace } from "./entry.ts";
-
-const PAGE = 100;
+import { useContacts } from "./use-contacts.ts";
 
 const CHOICES = [
   ["active", "Contacts"],
@@ -268,47 +266,4 @@ function Emptiness(props: BodyProps) {
       </span>
     </>
   );
-}
-
-/** Returns the contacts that match, kept up to date. */
-function useContacts(isBlocked: boolean, q: string): Pages<Contact> {
-  const { parley, can } = useSession();
-  const pages = usePages<Contact>(`${isBlocked} ${q}`, async (after, signal) => {
-    if (!can("contacts:read")) return { data: [], has_more: false };
-    const query = {
-      limit: PAGE,
-      active: !isBlocked,
-      ...(q && { q }),
-      ...(after && { starting_after: after }),
-    };
-    return parley.contacts.list(query, { signal });
-  });
-  useContactEvents(pages, q !== "" || isBlocked);
-  return pages;
-}
-
-/**
- * Applies events to the list. `narrowed`: the list is filtered, so only the server knows whether a new contact
- * belongs to it.
- */
-function useContactEvents(pages: Pages<Contact>, narrowed: boolean): void {
-  useChanges((change) => {
-    if (change.type === "missed") return pages.reload();
-    if (!isAboutContact(change)) return;
-    const { type, payload } = change;
-    const without = (items: Contact[]) => items.filter(({ id }) => id !== payload.id);
-    const here = pages.items.some(({ id }) => id === payload.id);
-    if (type === "contact.updated" && narrowed) pages.reload();
-    else if (type === "contact.updated")
-      pages.edit((items) => items.map((each) => (each.id === payload.id ? payload : each)));
-    else if (type === "contact.deleted" || (type === "contact.moved" && here)) pages.edit(without);
-    else if (type === "contact.moved" || (type === "contact.created" && narrowed)) pages.reload();
-    else if (type === "contact.created") pages.edit((items) => [payload, ...without(items)]);
-  });
-}
-
-type ContactChange = Extract<Change, { type: `contact.${string}` }>;
-
-function isAboutContact(change: Change): change is ContactChange {
-  return change.type.startsWith("contact.");
 }

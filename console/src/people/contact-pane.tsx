@@ -23,15 +23,22 @@ import { useSettled } from "../ui/use-settled.ts";
 import { AddContact } from "./add-contact.tsx";
 import { ContactList } from "./contact-list.tsx";
 import { type Entry, toPlace } from "./entry.ts";
+import { Requests } from "./requests.tsx";
 import { useContacts } from "./use-contacts.ts";
 
 const CHOICES = [
   ["active", "Contacts"],
   ["archived", "Archived"],
   ["blocked", "Blocked"],
+  ["requests", "Requests"],
 ] as const;
 type Shown = (typeof CHOICES)[number][0];
-const LIST_LABELS = { active: "Contacts", archived: "Archived conversations", blocked: "Blocked contacts" };
+const LIST_LABELS = {
+  active: "Contacts",
+  archived: "Archived conversations",
+  blocked: "Blocked contacts",
+  requests: "Contacts",
+};
 
 export function ContactPane(props: {
   openId: string;
@@ -109,7 +116,11 @@ export function ContactPane(props: {
       {shown === "active" && q === "" && <NotesLink isOpen={props.openId === NOTES} />}
       {shown === "active" && q === "" && <Invitations />}
       <div class={q === "" ? "results" : "results found"}>
-        <Body {...props} {...{ pages, q, found, files, shown }} onAdd={() => setAdding(true)} />
+        {shown === "requests" && q === "" ? (
+          <Requests openId={props.openId} onOpen={(contact) => props.onOpen(contact, false)} />
+        ) : (
+          <Body {...props} {...{ pages, q, found, files, shown }} onAdd={() => setAdding(true)} />
+        )}
       </div>
       {isCreating && <CreateGroup onClose={() => setCreating(false)} />}
       {adding && (

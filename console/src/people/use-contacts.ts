@@ -26,7 +26,7 @@ export function useContacts(isBlocked: boolean, q: string): Pages<Contact> {
  * Applies events to the list. `narrowed`: the list is filtered, so only the server knows whether a new contact
  * belongs to it.
  */
-function useContactEvents(pages: Pages<Contact>, narrowed: boolean): void {
+export function useContactEvents(pages: Pages<Contact>, narrowed: boolean): void {
   useChanges((change) => {
     if (change.type === "missed") return pages.reload();
     if (!isAboutContact(change)) return;

@@ -8,7 +8,7 @@ import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { hook, newest } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
-import { assertAccessible, openPage, signIn } from "./browser.ts";
+import { assertAccessible, countClicks, openPage, signIn } from "./browser.ts";
 import { addUser, dialog, go, hear, openOffice, press, row, sendNote, statusFor } from "./in-admin.ts";
 
 const skip = noChromium;
@@ -17,16 +17,7 @@ const skip = noChromium;
 async function startCounting(page: Page): Promise<() => Promise<number>> {
   await page.getByRole("link", { name: "Conversations" }).click();
   await page.getByRole("link", { name: "Notes to self" }).waitFor();
-  await page.evaluate(() => {
-    const counted = globalThis as unknown as { clicks: number };
-    counted.clicks = 0;
-    addEventListener(
-      "click",
-      ({ isTrusted, detail }) => (counted.clicks += isTrusted && detail > 0 ? 1 : 0),
-      true,
-    );
-  });
-  return () => page.evaluate(() => (globalThis as unknown as { clicks: number }).clicks);
+  return countClicks(page);
 }
 
 /** Pastes a text where the focus is. */

@@ -100,6 +100,20 @@ export async function findSwitch(page: Page, name: string, checked: boolean): Pr
   return found;
 }
 
+/** Counts clicks by pointer. Returns a function that returns the clicks since then. */
+export async function countClicks(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate(() => {
+    const counted = globalThis as unknown as { clicks: number };
+    counted.clicks = 0;
+    addEventListener(
+      "click",
+      ({ isTrusted, detail }) => (counted.clicks += isTrusted && detail > 0 ? 1 : 0),
+      true,
+    );
+  });
+  return () => page.evaluate(() => (globalThis as unknown as { clicks: number }).clicks);
+}
+
 /** Returns the element that has the focus. */
 export function focused(page: Page): Locator {
   return page.locator(":focus");

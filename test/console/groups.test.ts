@@ -5,7 +5,15 @@ import { deleteUser } from "../../src/core/people/users.ts";
 import { startApp, upload } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { read, send } from "../support/people.ts";
-import { assertAccessible, assertNoSidewaysScroll, choose, openFiles, openPage, signIn } from "./browser.ts";
+import {
+  assertAccessible,
+  assertNoSidewaysScroll,
+  choose,
+  countClicks,
+  openFiles,
+  openPage,
+  signIn,
+} from "./browser.ts";
 import {
   assertQuiet,
   chooseFor,
@@ -176,6 +184,24 @@ test("the details of a group say who invited the user, by the name of that perso
   assert.equal(await details(ann).getByText("invited you").count(), 0);
   assertQuiet(people);
 });
+
+for (const width of [390, 1280, 1600])
+  test(`two clicks say who invited the user, in a window of ${width} px`, { skip: noChromium }, async (t) => {
+    const { server, people } = await gather(t);
+    const [, bob] = people;
+    await makeGroup(server, people, "Climbing");
+    const { page } = bob;
+    await page.setViewportSize({ width, height: 900 });
+    const row = page.getByRole("option", { name: "Climbing" });
+    await row.waitFor();
+    const count = await countClicks(page);
+    await row.click();
+    const inviter = page.getByText("Ann invited you", { exact: true });
+    if (width < 1600) await press(page, "Members of Climbing");
+    await inviter.waitFor();
+    assert.equal(await count(), width < 1600 ? 2 : 1);
+    assertQuiet(people);
+  });
 
 test("system messages do not count as unread, messages of members do", { skip: noChromium }, async (t) => {
   const { server, people } = await gather(t);

@@ -18,7 +18,7 @@ export class Attachments {
     this.#transport = transport;
   }
 
-  /** Lists the files of one conversation, or of all. `include` adds `sender`, `unscanned` and `image`. */
+  /** Lists the files of one conversation, or of all. `include` adds `conversation_id`, `sender`, `unscanned` and `image`. */
   list(query: AttachmentQuery = {}, options: CallOptions = {}): List<Attachment> {
     return new List(this.#transport, PATH, query, options);
   }

@@ -97,6 +97,8 @@ export interface components {
         file_size: number;
         /** Unix seconds, UTC. */
         created_at: number;
+        /** Only with `include=conversation_id`. */
+        conversation_id?: string;
         /** Only with `include=sender`; null after the user was erased. */
         sender?: {
           id: string;
@@ -225,6 +227,8 @@ export interface components {
       file_size: number;
       /** Unix seconds, UTC. */
       created_at: number;
+      /** Only with `include=conversation_id`. */
+      conversation_id?: string;
       /** Only with `include=sender`; null after the user was erased. */
       sender?: {
         id: string;
@@ -949,7 +953,7 @@ export interface operations {
       conversation_id?: string | undefined;
       /** The beginnings of words of the file name, in any order. */
       q?: string | undefined;
-      /** Adds `sender`: who sent the file; `unscanned`: whether it passed without a scan for viruses; `image`: size and previews of a picture. */
+      /** Adds `conversation_id`: where the file is; `sender`: who sent it; `unscanned`: whether it passed without a scan for viruses; `image`: size and previews of a picture. */
       include?: string | undefined;
     };
   };
@@ -965,7 +969,7 @@ export interface operations {
   };
   retrieveAttachment: {
     query: {
-      /** Adds `sender`: who sent the file; `unscanned`: whether it passed without a scan for viruses; `image`: size and previews of a picture. */
+      /** Adds `conversation_id`: where the file is; `sender`: who sent it; `unscanned`: whether it passed without a scan for viruses; `image`: size and previews of a picture. */
       include?: string | undefined;
     };
   };

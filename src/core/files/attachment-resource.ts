@@ -55,6 +55,7 @@ export const attachmentResource = withOptional(
     file_type: described(text, "MIME type."),
     file_size: bytes,
     created_at: time,
+    conversation_id: described(id("cnv"), "Only with `include=conversation_id`."),
     sender: described(orNull(shownUser), "Only with `include=sender`; null after the user was erased."),
     unscanned: described(
       bool,
@@ -65,6 +66,7 @@ export const attachmentResource = withOptional(
       "Only with `include=image`; null if the file is no JPEG, PNG, GIF or WebP.",
     ),
   }),
+  "conversation_id",
   "sender",
   "unscanned",
   "image",
@@ -75,8 +77,8 @@ type Attachment = TypeOf<typeof attachmentResource>;
 export const attachmentAdditions = {
   include: optional(
     describedField(
-      choices("sender", "unscanned", "image"),
-      "Adds `sender`: who sent the file; `unscanned`: whether it passed without a scan for viruses; `image`: size and previews of a picture.",
+      choices("conversation_id", "sender", "unscanned", "image"),
+      "Adds `conversation_id`: where the file is; `sender`: who sent it; `unscanned`: whether it passed without a scan for viruses; `image`: size and previews of a picture.",
     ),
   ),
 };
@@ -93,6 +95,7 @@ export async function chooseShape(
   const senders = await findShownUsers(core, uploaders);
   const pictures = await findPictures(core.db, include.includes("image") ? rows.map((row) => row.id) : []);
   const members: Record<(typeof include)[number], (row: AttachmentRow, userId: string) => string> = {
+    conversation_id: ({ conversation_id }) => JSON.stringify(conversation_id),
     sender: (row) => senders.get(row.uploader_id) ?? "null",
     unscanned: ({ unscanned }) => String(unscanned === 1),
     image: (row, userId) => showPicture(core, row, userId, pictures.get(row.id)),

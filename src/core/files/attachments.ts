@@ -256,7 +256,7 @@ function found(row: AttachmentRow | undefined): AttachmentRow {
 }
 
 /** Returns the row of a file that was committed with this message. */
-export function toNewAttachment(file: NewFile, message_id: string): AttachmentRow {
+export function toNewAttachment(file: NewFile, message_id: string): Omit<AttachmentRow, "conversation_id"> {
   return {
     id: file.id,
     message_id,

@@ -1,4 +1,4 @@
-// The sender of a file: `include=sender` of attachments.
+// The sender and the conversation of a file: `include` of attachments.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -38,6 +38,25 @@ test("include=unscanned adds whether a file passed without a scan, alone and wit
   assert.equal(typeof unscanned, "boolean");
   assert.deepEqual(sender, message(await call("GET", `/v1/messages/${rest.message_id}`)).sender);
   assert.deepEqual(unlinked(rest), unlinked(plain.json as Attachment));
+});
+
+test("include=conversation_id adds the conversation of each file, alone and with the sender", {
+  skip,
+}, async () => {
+  const conversation = await pair();
+  const { id } = await newAttachment({ query: `?conversation_id=${conversation}` });
+  const note = await newAttachment();
+  const list = json(await call("GET", `${PATH}?include=conversation_id&limit=2`));
+  const conversations = new Map(
+    list.data.map((file) => [file.id, (file as WithSender & { conversation_id: string }).conversation_id]),
+  );
+  assert.equal(conversations.get(id), conversation);
+  const { message_id } = note;
+  const { conversation_id } = message(await call("GET", `/v1/messages/${message_id}`));
+  assert.equal(conversations.get(note.id), conversation_id);
+  const other = await call("GET", `${PATH}/${id}?include=conversation_id,sender`, theirs());
+  assert.equal((other.json as { conversation_id: string }).conversation_id, conversation);
+  assert.deepEqual(Object.keys(other.json as object).slice(-2), ["conversation_id", "sender"]);
 });
 
 test("a list with include=sender is the list without it plus the senders", { skip }, async () => {

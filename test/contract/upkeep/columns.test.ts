@@ -75,7 +75,14 @@ const TOKEN = {
   last_used_at: true,
 } as const;
 const FILE = {
-  ...({ id: true, message_id: true, uploader_id: true, filename: true, file_type: true } as const),
+  ...({
+    id: true,
+    conversation_id: true,
+    message_id: true,
+    uploader_id: true,
+    filename: true,
+    file_type: true,
+  } as const),
   ...({
     file_size: true,
     sha256: true,

@@ -20,6 +20,7 @@ import { sees } from "../visibility/visibility.ts";
 
 const ATTACHMENT = columns({
   id: sql<string>`a.id`,
+  conversation_id: sql<string>`a.conversation_id`,
   message_id: sql<string>`a.message_id`,
   uploader_id: sql<string>`a.uploader_id`,
   filename: sql<string>`a.filename`,
@@ -183,7 +184,7 @@ export interface CreateAttachment {
 /** The columns of an attachment that are shown. */
 export type ShownAttachment = Omit<
   AttachmentRow,
-  "uploader_id" | "sha256" | "blob_key" | "crc32" | "unscanned"
+  "conversation_id" | "uploader_id" | "sha256" | "blob_key" | "crc32" | "unscanned"
 >;
 
 /**
@@ -242,7 +243,7 @@ function* addToMessage(file: NewFile, messageId: string, now: number): Write<voi
   ]);
 }
 
-function toShown(row: AttachmentRow): ShownAttachment {
+function toShown(row: ShownAttachment): ShownAttachment {
   const { id, message_id, filename, file_type, file_size, created_at, version } = row;
   return { id, message_id, filename, file_type, file_size, created_at, version };
 }
@@ -335,7 +336,6 @@ export function* eraseAttachment(attachment: StoredAttachment, now: number, entr
 }
 
 interface StoredAttachment extends AttachmentRow {
-  conversation_id: string;
   /** The message's, as are `has_reactions` and `client_id`. */
   body_id: number | null;
   has_reactions: number;
@@ -355,7 +355,7 @@ interface Sought {
 /** Part of other writes. Throws `attachment_not_found`. */
 export function* getAnyAttachment({ id, expected }: Sought): Write<StoredAttachment> {
   const attachment = yield* get<StoredAttachment>(
-    sql`SELECT ${ATTACHMENT}, a.conversation_id, m.body_id, m.has_reactions, m.client_id FROM attachments a JOIN messages m ON m.id = a.message_id
+    sql`SELECT ${ATTACHMENT}, m.body_id, m.has_reactions, m.client_id FROM attachments a JOIN messages m ON m.id = a.message_id
       WHERE a.id = ${id}`,
   );
   if (!attachment) throw new ParleyError("attachment_not_found");
@@ -365,7 +365,7 @@ export function* getAnyAttachment({ id, expected }: Sought): Write<StoredAttachm
 
 function* getOwnAttachment(input: Sought & { userId: string }): Write<OwnAttachment> {
   const attachment = yield* get<OwnAttachment>(
-    sql`SELECT ${ATTACHMENT}, a.conversation_id, m.body_id, m.has_reactions, m.client_id, u.username_key FROM attachments a
+    sql`SELECT ${ATTACHMENT}, m.body_id, m.has_reactions, m.client_id, u.username_key FROM attachments a
       JOIN members s ON s.conversation_id = a.conversation_id AND s.user_id = ${input.userId}
       JOIN users u ON u.id = s.user_id
       JOIN messages m ON m.id = a.message_id

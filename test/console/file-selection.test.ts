@@ -26,6 +26,34 @@ async function assertSelected(page: Page, ...names: string[]): Promise<void> {
 }
 
 testScenes("the selection of files", {
+  "a heading selects the files below it, of a day or a range of sizes": async ({ server, arrive }) => {
+    const large = new Uint8Array(1_000_000);
+    const { page, guard } = await arrive((user) =>
+      send(server, user, [...numbered(3), ["large.bin", large], ["larger.bin", new Uint8Array(1_000_001)]]),
+    );
+    await openNotes(page);
+    await check(page, "1.txt").click();
+    await check(page, "all of Today").click();
+    await assertSelected(page, "0.txt", "1.txt", "2.txt", "large.bin", "larger.bin");
+    await check(page, "all of Today").click();
+    await assertSelected(page);
+    await page.getByLabel("Sort files").selectOption("Size");
+    await assertShown(page, ["larger.bin", "large.bin", "2.txt", "1.txt", "0.txt"]);
+    assert.deepEqual(await page.getByRole("rowheader").allTextContents(), [
+      "1 MB to 10 MB",
+      "Less than 1 MB",
+    ]);
+    await check(page, "all of Less than 1 MB").click();
+    await assertSelected(page, "0.txt", "1.txt", "2.txt");
+    await check(page, "1.txt").click();
+    await page.getByRole("checkbox", { name: "Select all of Less than 1 MB", checked: false }).click();
+    await assertSelected(page, "0.txt", "1.txt", "2.txt");
+    await check(page, "all of 1 MB to 10 MB").click();
+    await assertSelected(page, "0.txt", "1.txt", "2.txt", "large.bin", "larger.bin");
+    await assertAccessible(page, "selected headings");
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "uses check marks, ranges and select all, and Escape clears it": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) => send(server, user, numbered(6)));
     await openNotes(page);

@@ -4,12 +4,13 @@ import type { ComponentChildren } from "preact";
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSession } from "../session/session.ts";
 import { ContextMenu } from "../ui/context-menu.tsx";
+import { Icon } from "../ui/icons.tsx";
 import { hasModifier } from "../ui/keys.ts";
 import { MenuItem } from "../ui/menu.tsx";
 import { useKeptPlace, useSeen } from "../ui/use-scrolling.ts";
 import { isEditable, type SharedFile, useDownload } from "./file-actions.ts";
 import { type FileActions, FileCard } from "./file-card.tsx";
-import { type Line, toLine, toLines, toShape, type View } from "./file-order.ts";
+import { type Line, type Sort, toLine, toLines, toShape, type View } from "./file-order.ts";
 import type { Selection } from "./use-selection.ts";
 
 /** How far outside the view to render files, in pixels, to avoid gaps while scrolling. */
@@ -19,7 +20,7 @@ export interface Grid {
   files: SharedFile[];
   label: string;
   view: View;
-  isByDay: boolean;
+  sort: Sort;
   /** Identifies the list: when it changes, the list scrolls to its top. */
   what: string;
   /** Whether there are more files. */
@@ -40,7 +41,7 @@ export function FileGrid(props: Grid) {
   const box = useRef<HTMLDivElement>(null);
   const seen = useSeen(box);
   const shape = useMemo(() => toShape(view, seen.width), [view, seen.width]);
-  const lines = useMemo(() => toLines(files, shape, props.isByDay), [files, shape, props.isByDay]);
+  const lines = useMemo(() => toLines(files, shape, props.sort), [files, shape, props.sort]);
   useKeptPlace(box, files, lines, props.what);
   const { at, activate } = useActive(box, files, lines, props.opened);
   const isShown = ({ top, height, start, files }: Line) =>
@@ -73,8 +74,8 @@ export function FileGrid(props: Grid) {
         {...listeners}
       >
         {lines.filter(isShown).flatMap((line) =>
-          line.day ? (
-            <DayRow key={line.key} line={line} />
+          line.heading ? (
+            <HeadingRow key={line.key} line={line} files={files} selection={selection} />
           ) : (
             line.files.map((file, column) => (
               <FileCard
@@ -145,14 +146,27 @@ function toSemantics({ label, hasMore, files }: Grid) {
   };
 }
 
-function DayRow({ line }: { line: Line }) {
+function HeadingRow({ line, files, selection }: { line: Line } & Pick<Grid, "files" | "selection">) {
+  const { heading, start, count, top, height } = line;
+  const ids = files.slice(start, start + count).map(({ id }) => id);
   return (
-    <div
-      class="file-day"
-      role="row"
-      style={{ transform: `translateY(${line.top}px)`, height: `${line.height}px` }}
-    >
-      <span role="rowheader">{line.day}</span>
+    <div class="file-heading" role="row" style={{ transform: `translateY(${top}px)`, height: `${height}px` }}>
+      <span role="rowheader">{heading}</span>
+      <span role="gridcell">
+        {/* Not a tab stop: Shift and the arrow keys select. */}
+        <button
+          type="button"
+          class="card-check"
+          role="checkbox"
+          aria-checked={ids.every(selection.has)}
+          aria-label={`Select all of ${heading}`}
+          title={`Select all of ${heading}`}
+          tabIndex={-1}
+          onClick={() => selection.toggleAll(ids)}
+        >
+          <Icon name="check" />
+        </button>
+      </span>
     </div>
   );
 }
@@ -209,7 +223,7 @@ function reveal(box: HTMLElement, lines: readonly Line[], at: number): void {
   if (!line) return;
   const { paddingTop, paddingBottom } = getComputedStyle(box);
   const before = lines[lines.indexOf(line) - 1];
-  const top = before?.day ? before.top : line.top;
+  const top = before?.heading ? before.top : line.top;
   const end = line.top + line.height + Number.parseFloat(paddingTop) + Number.parseFloat(paddingBottom);
   if (top < box.scrollTop) box.scrollTop = top;
   else if (end > box.scrollTop + box.clientHeight) box.scrollTop = end - box.clientHeight;
@@ -241,7 +255,7 @@ function onKey(event: KeyboardEvent, grid: GridKeys): void {
 
 /** Returns the index of the file that a key moves to. */
 function toTarget(key: string, { at, files, lines, height, view }: GridKeys): number | undefined {
-  const rows = lines.filter((line) => line.day === "");
+  const rows = lines.filter((line) => line.heading === "");
   const row = rows.findIndex((line) => at < line.start + line.files.length);
   const down = (count: number) => {
     const line = rows[Math.max(0, Math.min(rows.length - 1, row + count))]!;

@@ -56,7 +56,7 @@ const ROW = 60;
 const ROW_THUMB = 40;
 const CARD = 218;
 const CARD_THUMB = 147;
-const DAY = 40;
+const HEADING = 40;
 
 export function toShape(view: View, width: number): Shape {
   if (view === "list") {
@@ -78,13 +78,48 @@ export interface Line {
   top: number;
   height: number;
   /** Empty for a row of files. */
-  day: string;
+  heading: string;
+  /** How many files are below the heading. */
+  count: number;
   files: SharedFile[];
   /** The index of the first file of the line. */
   start: number;
 }
 
-export function toLines(files: readonly SharedFile[], shape: Shape, isByDay: boolean): Line[] {
+/** Files that follow each other below a heading. */
+interface Grouping {
+  isSame: (one: SharedFile, other: SharedFile) => boolean;
+  toHeading: (file: SharedFile) => string;
+}
+
+const SIZES = [
+  [1e9, "1 GB or more"],
+  [1e8, "100 MB to 1 GB"],
+  [1e7, "10 MB to 100 MB"],
+  [1e6, "1 MB to 10 MB"],
+  [0, "Less than 1 MB"],
+] as const;
+
+const toSizes = ({ file_size }: SharedFile) => SIZES.find(([least]) => file_size >= least)!;
+
+const BY_DAY: Grouping = {
+  isSame: (one, other) => isSameDay(one.created_at, other.created_at),
+  toHeading: ({ created_at }) => formatDay(created_at),
+};
+const BY_SIZE: Grouping = {
+  isSame: (one, other) => toSizes(one) === toSizes(other),
+  toHeading: (file) => toSizes(file)[1],
+};
+const GROUPINGS: Record<Sort, Grouping | undefined> = {
+  newest: BY_DAY,
+  oldest: BY_DAY,
+  name: undefined,
+  size: BY_SIZE,
+};
+
+/** `files`: in this order. */
+export function toLines(files: readonly SharedFile[], shape: Shape, sort: Sort): Line[] {
+  const grouping = GROUPINGS[sort];
   const lines: Line[] = [];
   const push = (line: Omit<Line, "top">) => {
     const last = lines.at(-1);
@@ -92,19 +127,16 @@ export function toLines(files: readonly SharedFile[], shape: Shape, isByDay: boo
   };
   for (let start = 0; start < files.length; ) {
     const first = files[start]!;
-    const isOnDay = (file: SharedFile | undefined) => file && isSameDay(file.created_at, first.created_at);
-    if (isByDay && !isOnDay(files[start - 1])) {
-      push({
-        key: `day ${first.created_at}`,
-        height: DAY,
-        day: formatDay(first.created_at),
-        files: [],
-        start,
-      });
+    let end = grouping ? start + 1 : files.length;
+    while (end < files.length && grouping?.isSame(first, files[end]!)) end++;
+    if (grouping) {
+      const heading = grouping.toHeading(first);
+      push({ key: `heading ${first.id}`, height: HEADING, heading, count: end - start, files: [], start });
     }
-    let end = start + 1;
-    while (end < Math.min(start + shape.columns, files.length) && (!isByDay || isOnDay(files[end]))) end++;
-    push({ key: first.id, height: shape.down, day: "", files: files.slice(start, end), start });
+    for (; start < end; start += shape.columns) {
+      const row = files.slice(start, Math.min(start + shape.columns, end));
+      push({ key: row[0]!.id, height: shape.down, heading: "", count: 0, files: row, start });
+    }
     start = end;
   }
   return lines;

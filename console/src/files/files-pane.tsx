@@ -77,7 +77,7 @@ function Loaded(props: Pane) {
         files={files}
         label={`Files of ${name}`}
         view={view}
-        isByDay={sort === "newest" || sort === "oldest"}
+        sort={sort}
         what={`${q} ${sort} ${type}`}
         hasMore={pages.hasMore}
         selection={selection}

@@ -25,6 +25,8 @@ export interface Selection {
   /** Extends the range to a file. `from`: where a new range starts. */
   extend: (from: string, to: string) => void;
   selectAll: () => void;
+  /** Selects these files; deselects them if all of them are selected. */
+  toggleAll: (ids: readonly string[]) => void;
   /** Makes the next range start at the active file. */
   forgetAnchor: () => void;
 }
@@ -59,6 +61,16 @@ export function useSelection(files: SharedFile[]): Selection {
       selectAll: () =>
         setState((old) => {
           const ids = new Set([...old.ids, ...latest.current.map(({ id }) => id)]);
+          return { ...old, ids, before: ids };
+        }),
+      toggleAll: (all: readonly string[]) =>
+        setState((old) => {
+          const ids = new Set(old.ids);
+          const isAll = all.every((id) => ids.has(id));
+          for (const id of all) {
+            if (isAll) ids.delete(id);
+            else ids.add(id);
+          }
           return { ...old, ids, before: ids };
         }),
       forgetAnchor: () => setState((old) => (old.anchor === undefined ? old : { ...old, anchor: undefined })),

@@ -57,7 +57,9 @@ export function useKeptPlace(
     const element = box.current!;
     const note = () => {
       const { files, lines } = latest.current;
-      const line = lines.find(({ day, top, height }) => day === "" && top + height > element.scrollTop);
+      const line = lines.find(
+        ({ heading, top, height }) => heading === "" && top + height > element.scrollTop,
+      );
       const id = element.scrollTop > 0 && line ? files[line.start]!.id : "";
       anchor.current = { id, below: line ? element.scrollTop - line.top : 0 };
     };

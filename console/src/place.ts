@@ -5,6 +5,15 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 /** The place of notes to self. */
 export const NOTES = "notes";
 
+/** The place of the files of all conversations. */
+export const FILES = "files";
+/** The place of those that the user has sent, the largest first. */
+export const OWN_FILES = "files/own";
+
+export function isFiles(place: string): place is typeof FILES | typeof OWN_FILES {
+  return place === FILES || place === OWN_FILES;
+}
+
 export function isGroup(place: string): boolean {
   return place.startsWith("grp_");
 }

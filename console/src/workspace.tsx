@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Contact } from "../../packages/parley-client/src/index.ts";
 import { LoadAdministration } from "./admin/load.tsx";
 import { isAdminAlone, isAdminPlace, toAllowedPlace } from "./admin/places.ts";
+import { AllFiles } from "./files/all-files.tsx";
 import { useDropGuard } from "./files/drop.ts";
 import { useOnePlays } from "./files/player.tsx";
 import { UploadTray } from "./files/upload-tray.tsx";
@@ -15,7 +16,7 @@ import { ContactDetails } from "./people/contact-details.tsx";
 import { ContactPane } from "./people/contact-pane.tsx";
 import { usePeople } from "./people/people.tsx";
 import { type Open, useOpenContact } from "./people/use-open-contact.ts";
-import { isGroup, NOTES, openPlace, usePlace } from "./place.ts";
+import { FILES, isFiles, isGroup, NOTES, openPlace, usePlace } from "./place.ts";
 import { QuickSwitcher } from "./search/switcher.tsx";
 import { Account } from "./session/account.tsx";
 import { listUnsent } from "./session/copy.ts";
@@ -82,8 +83,11 @@ function Messenger({ place, onShortcuts }: { place: string; onShortcuts: () => v
   const people = usePeople();
   const root = useFocusKept(place ? ".conversation" : "[role=listbox]");
   const group = all.find(({ id }) => id === place);
-  const title =
-    place === NOTES ? "Notes to self" : (group?.name ?? (open && people.toContact(open.contact).name));
+  const title = isFiles(place)
+    ? "Files"
+    : place === NOTES
+      ? "Notes to self"
+      : (group?.name ?? (open && people.toContact(open.contact).name));
   const unread = me.unread_conversations;
   useEffect(() => {
     document.title = `${toUnreadPrefix(unread)}${title ? `${title} · ` : ""}Parley`;
@@ -113,6 +117,17 @@ function Messenger({ place, onShortcuts }: { place: string; onShortcuts: () => v
           {can("admin") && (
             <a class="icon-button" href="#admin" aria-label="Administration" title="Administration">
               <Icon name="shield" />
+            </a>
+          )}
+          {can("attachments:read") && (
+            <a
+              class="icon-button"
+              href={`#${FILES}`}
+              aria-label="Files of all conversations"
+              title="Files of all conversations"
+              aria-current={isFiles(place) && "page"}
+            >
+              <Icon name="file" />
             </a>
           )}
           <Account onShortcuts={onShortcuts} />
@@ -149,6 +164,7 @@ function OpenPlace(props: {
       />
     );
   }
+  if (isFiles(place)) return <AllFiles place={place} onBack={leave} />;
   if (isGroup(place)) return <OpenGroup key={place} id={place} onBack={leave} />;
   if (!can("contacts:read")) return <NotAllowed what="see contacts" />;
   if (!open) return <Reading />;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { fillFiles } from "../../bench/rows.ts";
 import { MAX_LOADED } from "../../console/src/files/file-order.ts";
 import { formatSize } from "../../console/src/ui/format.ts";
@@ -68,9 +68,16 @@ async function dropMany(zone: Element, count: number): Promise<number[]> {
   return frames;
 }
 
-test("2,000 files scroll smoothly in each order and view, rendering only those in view", {
-  skip: noChromium,
-}, async (t) => {
+for (const where of ["one conversation", "all conversations"])
+  test(
+    `2,000 files of ${where} scroll smoothly in each order and view, rendering only those in view`,
+    {
+      skip: noChromium,
+    },
+    (t) => scrollMany(t, where),
+  );
+
+async function scrollMany(t: TestContext, where: string): Promise<void> {
   const server = await startApp(t);
   const user = await server.user();
   fillFiles(server.config.dataFolder, "user-1", 1, LISTED);
@@ -82,13 +89,14 @@ test("2,000 files scroll smoothly in each order and view, rendering only those i
     at = now;
     return Math.round(now - before);
   };
-  await openNotes(page);
+  if (where === "one conversation") await openNotes(page);
+  else await page.getByRole("link", { name: "Files of all conversations" }).click();
   await page.locator(".card").first().waitFor();
   const first = since();
   await page.getByText(/^2,000 files · /).waitFor();
   t.diagnostic(`the first files show after ${first} ms, all ${LISTED} are there after ${since()} ms more`);
   for (const view of ["grid", "list"])
-    for (const order of ["Newest", "Name"]) {
+    for (const order of ["Newest", "Name", "Size"]) {
       if (view === "list" && order === "Newest")
         await page.getByRole("button", { name: "Show as list" }).click();
       since();
@@ -110,7 +118,7 @@ test("2,000 files scroll smoothly in each order and view, rendering only those i
   await page.getByText(/^2,000 files · .* selected$/).waitFor();
   t.diagnostic(`all are selected after ${since()} ms`);
   assert.deepEqual(guard.complaints, []);
-});
+}
 
 /** Runs in the page. Scrolls as fast as a wheel does, measures each frame and counts cards, then jumps to the end. */
 async function scrollThrough(box: Element, count: number): Promise<{ frames: number[]; cards: number }> {

@@ -8,7 +8,7 @@ import { useCopy } from "../session/use-copy.ts";
 export const MAX_ARCHIVED = 250;
 
 /** Fields that the server adds to files on request. Events do not have them. */
-export const FILE_DETAILS = "sender,unscanned,image";
+export const FILE_DETAILS = "conversation_id,sender,unscanned,image";
 
 /** A file and its sender: null if the user was erased, undefined if not loaded yet. */
 export type SharedFile = Attachment & { sender?: Message["sender"] };

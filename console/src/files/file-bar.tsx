@@ -9,7 +9,7 @@ import { isEditable, MAX_ARCHIVED, type SharedFile, useDownload } from "./file-a
 import { SORTS, type Sort, TYPES, type Type, type View } from "./file-order.ts";
 import type { Selection } from "./use-selection.ts";
 
-interface FileChoice {
+export interface FileChoice {
   sort: Sort;
   type: Type;
   view: View;
@@ -18,9 +18,9 @@ interface FileChoice {
 const KEY = "parley-files-view";
 
 /** Returns the choices of the file bar. The browser remembers the view. */
-export function useFileChoice(): [FileChoice, (change: Partial<FileChoice>) => void] {
+export function useFileChoice(sort: Sort): [FileChoice, (change: Partial<FileChoice>) => void] {
   const [choice, setChoice] = useState<FileChoice>(() => ({
-    sort: "newest",
+    sort,
     type: "all",
     view: browserStore.get(KEY) === "list" ? "list" : "grid",
   }));
@@ -31,7 +31,7 @@ export function useFileChoice(): [FileChoice, (change: Partial<FileChoice>) => v
   return [choice, choose];
 }
 
-export function FileBar(props: {
+interface Bar {
   /** The files shown. */
   files: SharedFile[];
   /** Whether all files are loaded. */
@@ -39,14 +39,13 @@ export function FileBar(props: {
   selection: Selection;
   choice: FileChoice;
   onChoose: (change: Partial<FileChoice>) => void;
-  onPick: () => void;
+  onPick: (() => void) | undefined;
   onRemove: (files: SharedFile[]) => void;
-}) {
-  const { files, selection, choice, onChoose } = props;
-  const { can } = useSession();
+}
+
+export function FileBar(props: Bar) {
+  const { selection, choice, onChoose } = props;
   const { isOn } = selection;
-  const other = choice.view === "grid" ? "list" : "grid";
-  const sum = useMemo(() => toSum(files), [files]);
   return (
     <div class={isOn ? "file-bar selecting" : "file-bar"}>
       <span class="file-bar-lead">
@@ -66,36 +65,41 @@ export function FileBar(props: {
         )}
       </span>
       <span class="file-bar-tools">
-        {!isOn && (
-          <>
-            <span class="muted small">{props.isWhole ? sum : `Loading… ${sum} so far`}</span>
-            <select
-              class="field"
-              aria-label="Sort files"
-              value={choice.sort}
-              onChange={({ currentTarget }) => onChoose({ sort: currentTarget.value as Sort })}
-            >
-              {SORTS.map(([sort, label]) => (
-                <option key={sort} value={sort}>
-                  {label}
-                </option>
-              ))}
-            </select>
-            <IconButton icon={other} label={`Show as ${other}`} onClick={() => onChoose({ view: other })} />
-            {can("attachments:write") && (
-              <IconButton icon="upload" label="Add files" onClick={props.onPick} />
-            )}
-          </>
-        )}
         {isOn ? (
           <button type="button" class="button" onClick={selection.clear}>
             Done
           </button>
         ) : (
-          <IconButton icon="select" label="Select files" onClick={selection.begin} />
+          <FileTools {...props} />
         )}
       </span>
     </div>
+  );
+}
+
+function FileTools({ files, isWhole, selection, choice, onChoose, onPick }: Bar) {
+  const { can } = useSession();
+  const other = choice.view === "grid" ? "list" : "grid";
+  const sum = useMemo(() => toSum(files), [files]);
+  return (
+    <>
+      <span class="muted small">{isWhole ? sum : `Loading… ${sum} so far`}</span>
+      <select
+        class="field"
+        aria-label="Sort files"
+        value={choice.sort}
+        onChange={({ currentTarget }) => onChoose({ sort: currentTarget.value as Sort })}
+      >
+        {SORTS.map(([sort, label]) => (
+          <option key={sort} value={sort}>
+            {label}
+          </option>
+        ))}
+      </select>
+      <IconButton icon={other} label={`Show as ${other}`} onClick={() => onChoose({ view: other })} />
+      {onPick && can("attachments:write") && <IconButton icon="upload" label="Add files" onClick={onPick} />}
+      <IconButton icon="select" label="Select files" onClick={selection.begin} />
+    </>
   );
 }
 

@@ -24,8 +24,8 @@ export interface FileActions {
 interface Content {
   file: SharedFile;
   actions: FileActions;
-  /** The name of the sender; empty if it is obvious. */
-  sender: string;
+  /** Who sent it, or where; empty if that is obvious. */
+  about: string;
   /** Whether it can be renamed and deleted. */
   isEditable: boolean;
   /** The size of the picture. */
@@ -39,11 +39,11 @@ interface Content {
 
 /** Renders only when it changes, because there are many. */
 export function FileCard(props: Content & { at: number; style: Record<string, string> }) {
-  const { file, actions, sender, isEditable, thumb, isSelected, isActive, onRenameEnd } = props;
+  const { file, actions, about, isEditable, thumb, isSelected, isActive, onRenameEnd } = props;
   const { hasAttention, listeners } = useAttention();
   const content = useMemo(
     () => <CardContent {...props} hasAttention={hasAttention} />,
-    [file, actions, sender, isEditable, thumb, isSelected, isActive, hasAttention, onRenameEnd],
+    [file, actions, about, isEditable, thumb, isSelected, isActive, hasAttention, onRenameEnd],
   );
   return (
     <div
@@ -62,7 +62,7 @@ export function FileCard(props: Content & { at: number; style: Record<string, st
 }
 
 function CardContent(props: Content & { hasAttention: boolean }) {
-  const { file, actions, sender, isEditable, isSelected, hasAttention, onRenameEnd } = props;
+  const { file, actions, about, isEditable, isSelected, hasAttention, onRenameEnd } = props;
   const { filename } = file;
   const dot = filename.lastIndexOf(".");
   const name = {
@@ -102,7 +102,11 @@ function CardContent(props: Content & { hasAttention: boolean }) {
           <EditableName {...name} readOnly={!isEditable || !hasAttention} />
         )}
         <span class="card-about muted small">
-          {sender && <span class="card-sender ellipsis">{sender}</span>}
+          {about && (
+            <span class="card-sender ellipsis" title={about}>
+              {about}
+            </span>
+          )}
           <span class="card-size">{formatSize(file.file_size)}</span>
           <time title={formatFullTime(file.created_at)}>{formatTime(file.created_at)}</time>
           <ScanMark file={file} />

@@ -27,10 +27,13 @@ export interface Grid {
   hasMore: boolean;
   selection: Selection;
   actions: FileActions;
-  toSender: (file: SharedFile) => string;
+  /** Describes a file on its card; empty if there is nothing to say. */
+  toAbout: (file: SharedFile) => string;
   /** The id of the open file. */
   opened: string | undefined;
   onRemove: (files: SharedFile[]) => void;
+  /** Shows a file where it was sent; undefined if it is there already. */
+  onShow: ((file: SharedFile) => void) | undefined;
   /** Shown after the files. */
   children: ComponentChildren;
 }
@@ -82,7 +85,7 @@ export function FileGrid(props: Grid) {
                 key={file.id}
                 file={file}
                 actions={actions}
-                sender={props.toSender(file)}
+                about={props.toAbout(file)}
                 isEditable={isEditable(file, session)}
                 thumb={shape.thumb}
                 isSelected={selection.has(file.id)}
@@ -107,13 +110,18 @@ export function FileGrid(props: Grid) {
 
 /** `onRename`: undefined if the file may be neither renamed nor deleted. */
 function FileItems(props: Grid & { file: SharedFile; onRename: (() => void) | undefined }) {
-  const { file, actions, selection, onRename } = props;
+  const { file, actions, selection, onRename, onShow } = props;
   const download = useDownload();
   return (
     <>
       <MenuItem icon="file" onSelect={() => actions.open(file)}>
         Open
       </MenuItem>
+      {onShow && (
+        <MenuItem icon="reply" onSelect={() => onShow(file)}>
+          Show in conversation
+        </MenuItem>
+      )}
       <MenuItem icon="select" onSelect={() => selection.toggle(file.id)}>
         {selection.has(file.id) ? "Deselect" : "Select"}
       </MenuItem>

@@ -105,5 +105,5 @@ function toRemovalText(own: readonly SharedFile[], kept: number): string {
   const [what, links] = own.length === 1 ? [own[0]!.filename, "its"] : [`${own.length} files`, "their"];
   const others =
     kept === 0 ? "" : ` ${counted(kept, "file was", "files were")} sent by others and will stay.`;
-  return `This deletes ${what} for everyone in this conversation, and ${links} links stop working.${others} You can't undo this.`;
+  return `This deletes ${what} for everyone, and ${links} links stop working.${others} You can't undo this.`;
 }

@@ -1,4 +1,4 @@
-// The files of the open conversation, kept up to date. Loads all of them, page by page, and shows them meanwhile.
+// The files of a conversation or of all, kept up to date. Loads all of them, page by page, and shows them meanwhile.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isPassing } from "../failures.ts";
 import { useChanges, useSession } from "../session/session.ts";
@@ -23,8 +23,8 @@ export interface Files extends Pages<SharedFile> {
   loadOlder: () => void;
 }
 
-/** `q`: words of the filenames; empty for all files. */
-export function useFiles(conversationId: string, q: string): Files {
+/** Without a conversation: the files of all. `q`: words of the filenames; empty for all files. */
+export function useFiles(conversationId: string | undefined, q: string): Files {
   const { parley, me, uploads } = useSession();
   const key = `${conversationId} ${q}`;
   const [limit, setLimit] = useState(MAX_LOADED);
@@ -69,10 +69,13 @@ export function useFiles(conversationId: string, q: string): Files {
   useChanges((change) => {
     const { edit, reload, items } = pages;
     const isIn = (id: string) => items.some((each) => each.id === id);
-    const isHere = "conversation_id" in change && change.conversation_id === conversationId;
+    const isHere =
+      "conversation_id" in change &&
+      (conversationId === undefined || change.conversation_id === conversationId);
     if (change.type === "missed") reload();
     else if (change.type === "attachment.created" && isHere) {
-      const { payload } = change;
+      const { conversation_id } = change;
+      const payload = { ...change.payload, ...(conversation_id && { conversation_id }) };
       const file = uploads.isOwn(payload.id) ? { ...payload, sender: me } : payload;
       // Only the server knows whether it matches.
       if (q) searchAgain();
@@ -84,6 +87,8 @@ export function useFiles(conversationId: string, q: string): Files {
       if (q && (isHere || isIn(payload.id))) searchAgain();
     } else if (change.type === "attachment.deleted")
       edit((items) => items.filter(({ id }) => id !== change.payload.id));
+    else if (change.type === "contact.deleted" || change.type === "group.deleted")
+      edit((items) => items.filter((each) => each.conversation_id !== change.payload.conversation_id));
   });
   return {
     ...pages,
@@ -119,7 +124,10 @@ function useReloadSoon(pages: { current: Pages<SharedFile> }): () => void {
  * Returns a function that reads the details of a new file that its event lacks, such as the sender. One request
  * serves all calls within a moment. `show` gets the files newest first.
  */
-function useReadDetails(conversationId: string, show: (files: SharedFile[]) => void): (id: string) => void {
+function useReadDetails(
+  conversationId: string | undefined,
+  show: (files: SharedFile[]) => void,
+): (id: string) => void {
   const { parley, events, endIfRefused } = useSession();
   const waiting = useRef<string[]>([]);
   const left = useRef(new AbortController());

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Contact, Parley } from "../../../packages/parley-client/src/index.ts";
 import { isPassing } from "../failures.ts";
-import { isGroup, leaveForGood, NOTES } from "../place.ts";
+import { isFiles, isGroup, leaveForGood, NOTES } from "../place.ts";
 import { useChanges, useSession } from "../session/session.ts";
 
 export interface Open {
@@ -18,7 +18,8 @@ export function useOpenContact(
   const latest = useRef(open);
   latest.current = open;
   const isOpen = (id: string) => latest.current?.contact.id === id;
-  const isContact = place !== "" && place !== NOTES && !isGroup(place) && can("contacts:read");
+  const isElsewhere = place === "" || place === NOTES || isGroup(place) || isFiles(place);
+  const isContact = !isElsewhere && can("contacts:read");
   const { read, stop } = useReader(place, setOpen, isOpen);
   // Applied to the current state: another contact may be open by now, or this one may have changed.
   const change = useCallback(

@@ -44,7 +44,7 @@ export function useFoundFiles(q: string): Pages<SharedFile> {
 export function FoundFiles({ found, q }: { found: Pages<SharedFile>; q: string }) {
   const prefix = useId();
   const [chosenId, setChosenId] = useState("");
-  const open = useOpen();
+  const open = useOpenAtMessage();
   if (found.items.length === 0) return <PageFailure pages={found} />;
   return (
     <section class="found-files">
@@ -72,7 +72,7 @@ export function FoundFiles({ found, q }: { found: Pages<SharedFile>; q: string }
 }
 
 /** Returns a function that opens the conversation of a file at its message. */
-function useOpen(): (file: SharedFile) => Promise<void> {
+export function useOpenAtMessage(): (file: SharedFile) => Promise<void> {
   const { parley, jumps, report } = useSession();
   return async ({ message_id, filename }) => {
     try {

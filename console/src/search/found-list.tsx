@@ -53,7 +53,7 @@ function Row({ hit, q, isHere }: { hit: Hit; q: string; isHere: boolean }) {
       <span class="contact-text">
         <span class="contact-line">
           <span class="contact-name">
-            {isHere ? toSenderName(hit, me.id, people) : toConversationName(hit, people)}
+            {isHere ? toSenderName(hit, me.id, people) : toConversationName(conversation, people)}
           </span>
           <time class="muted small" title={formatFullTime(message.created_at)}>
             {formatTime(message.created_at)}
@@ -82,7 +82,7 @@ function ConversationAvatar({ hit }: { hit: Hit }) {
   );
 }
 
-function toConversationName({ conversation }: Hit, people: KnownPeople): string {
+export function toConversationName(conversation: Hit["conversation"], people: KnownPeople): string {
   return conversation.kind === "self" ? "Notes to self" : people.toFace(conversation).name;
 }
 

@@ -1,16 +1,15 @@
 // The account menu: storage, settings of this browser, and links.
 import { useState } from "preact/hooks";
 import { Avatar, usePeople } from "../people/people.tsx";
+import { OWN_FILES } from "../place.ts";
 import { ConfirmDialog } from "../ui/dialog.tsx";
-import { counted, formatSize } from "../ui/format.ts";
+import { counted } from "../ui/format.ts";
 import { Menu, MenuChoice, MenuItem, MenuLink, MenuSwitch } from "../ui/menu.tsx";
 import { listUnsent, useView } from "./copy.ts";
 import { Profile } from "./profile.tsx";
 import { useSession } from "./session.ts";
+import { StorageUse, useAlmostFull } from "./storage-use.tsx";
 import { chooseTheme, readTheme, THEMES } from "./theme.ts";
-
-/** The share of the quota at which storage counts as almost full. */
-const ALMOST_FULL = 0.9;
 
 type Question = "profile" | "push" | "leave";
 
@@ -39,6 +38,11 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
         <MenuItem icon="edit" onSelect={() => ask("profile")}>
           Your profile
         </MenuItem>
+        {can("attachments:read") && (
+          <MenuLink icon="gauge" href={`#${OWN_FILES}`}>
+            Free up storage
+          </MenuLink>
+        )}
         <hr class="menu-line" />
         <MenuChoice
           legend="Theme"
@@ -107,18 +111,13 @@ export function Account({ onShortcuts }: { onShortcuts: () => void }) {
 
 function AccountHead({ name }: { name: string }) {
   const { me } = useSession();
-  const { used, quota } = me.storage;
+  const isAlmostFull = useAlmostFull();
   return (
     <div class="account-head">
       <strong class="ellipsis">{name}</strong>
       <span class="muted small ellipsis">@{me.username}</span>
-      <span class="muted small">
-        {quota === null ? `${formatSize(used)} stored` : `${formatSize(used)} of ${formatSize(quota)} stored`}
-      </span>
-      {quota !== null && (
-        <meter max={quota} high={quota * ALMOST_FULL} value={used} aria-label="Storage used" />
-      )}
-      {quota !== null && used > quota * ALMOST_FULL && (
+      <StorageUse />
+      {isAlmostFull && (
         <span class="account-hint small">
           Almost full. To make room, delete files that you have sent, the largest first.
         </span>

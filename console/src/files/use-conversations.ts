@@ -1,0 +1,35 @@
+// The conversations of files: those of the local copy, and others read once.
+import { useCallback, useMemo, useState } from "preact/hooks";
+import type { Hit } from "../search/use-found.ts";
+import { useView } from "../session/copy.ts";
+import { useSession } from "../session/session.ts";
+
+type Shown = Hit["conversation"];
+
+/** Returns a function that finds a conversation; undefined until it is known. The function changes when one is. */
+export function useConversations(): (id: string) => Shown | undefined {
+  const { parley, sync } = useSession();
+  const inbox = useView(sync.inbox());
+  const known = useMemo(() => new Map<string, Shown>(inbox.items.map((each) => [each.id, each])), [inbox]);
+  /** Also those being read, as undefined. */
+  const [read] = useState(() => new Map<string, Shown | undefined>());
+  const [version, setVersion] = useState(0);
+  const load = (id: string) => {
+    read.set(id, undefined);
+    parley.conversations.retrieve(id).then(
+      (conversation) => {
+        read.set(id, conversation);
+        setVersion((version) => version + 1);
+      },
+      () => read.delete(id),
+    );
+  };
+  return useCallback(
+    (id) => {
+      const found = known.get(id) ?? read.get(id);
+      if (!found && !read.has(id)) load(id);
+      return found;
+    },
+    [known, version],
+  );
+}

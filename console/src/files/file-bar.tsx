@@ -15,6 +15,8 @@ export interface FileChoice {
   view: View;
 }
 
+const WITH_LINKS = [...TYPES, ["links", "Links"]] as const;
+
 const KEY = "parley-files-view";
 
 /** Returns the choices of the file bar. The browser remembers the view. */
@@ -34,6 +36,10 @@ export function useFileChoice(sort: Sort): [FileChoice, (change: Partial<FileCho
 interface Bar {
   /** The files shown. */
   files: SharedFile[];
+  /** Whether there are files to sort and select. */
+  hasTools: boolean;
+  /** Whether the links of messages can be chosen. */
+  hasLinks: boolean;
   /** Whether all files are loaded. */
   isWhole: boolean;
   selection: Selection;
@@ -59,18 +65,17 @@ export function FileBar(props: Bar) {
             legend="Types of files"
             name="file-type"
             chosen={choice.type}
-            choices={TYPES}
+            choices={props.hasLinks ? WITH_LINKS : TYPES}
             onChoose={(type) => onChoose({ type })}
           />
         )}
       </span>
       <span class="file-bar-tools">
-        {isOn ? (
+        {!isOn && props.hasTools && <FileTools {...props} />}
+        {isOn && (
           <button type="button" class="button" onClick={selection.clear}>
             Done
           </button>
-        ) : (
-          <FileTools {...props} />
         )}
       </span>
     </div>

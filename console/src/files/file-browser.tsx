@@ -29,6 +29,8 @@ export interface Browser {
   onPick?: () => void;
   /** Shows a file where it was sent; undefined if it is there already. */
   onShow?: ((file: SharedFile) => void) | undefined;
+  /** Shown in place of the files if the choice is links; undefined if there are none to choose. */
+  links?: ComponentChildren;
   /** Shown if there are no files. */
   empty: ComponentChildren;
   /** Returns what is above the bar. `found`: how many files match; empty until that is known. */
@@ -36,8 +38,9 @@ export interface Browser {
 }
 
 export function FileBrowser(props: Browser) {
-  const { pages, items, q, choice, onChoose, onPick, toSender } = props;
+  const { pages, items, q, choice, onChoose, onPick, links, toSender } = props;
   const { sort, type, view } = choice;
+  const isLinks = type === "links";
   const files = useMemo(() => arrange(items, sort, type), [items, sort, type]);
   const selection = useSelection(files);
   useSelectionKeys(selection);
@@ -49,13 +52,15 @@ export function FileBrowser(props: Browser) {
     focusContent();
   };
   const isWhole = !pages.hasMore || pages.isPart;
-  const found = q && isWhole ? toCount({ ...pages, items: files, hasMore: pages.isPart }) : "";
+  const found = q && !isLinks && isWhole ? toCount({ ...pages, items: files, hasMore: pages.isPart }) : "";
   return (
     <>
       {props.top(found)}
-      {items.length > 0 && (
+      {(items.length > 0 || links) && (
         <FileBar
           files={files}
+          hasTools={items.length > 0 && !isLinks}
+          hasLinks={links !== undefined}
           isWhole={isWhole}
           selection={selection}
           choice={choice}
@@ -64,22 +69,26 @@ export function FileBrowser(props: Browser) {
           onRemove={remove}
         />
       )}
-      <FileGrid
-        files={files}
-        label={props.label}
-        view={view}
-        sort={sort}
-        what={`${props.label} ${q} ${sort} ${type}`}
-        hasMore={pages.hasMore}
-        selection={selection}
-        actions={actions}
-        toAbout={props.toAbout}
-        opened={opened}
-        onRemove={remove}
-        onShow={props.onShow}
-      >
-        <AfterFiles {...props} count={files.length} type={type} />
-      </FileGrid>
+      {isLinks ? (
+        links
+      ) : (
+        <FileGrid
+          files={files}
+          label={props.label}
+          view={view}
+          sort={sort}
+          what={`${props.label} ${q} ${sort} ${type}`}
+          hasMore={pages.hasMore}
+          selection={selection}
+          actions={actions}
+          toAbout={props.toAbout}
+          opened={opened}
+          onRemove={remove}
+          onShow={props.onShow}
+        >
+          <AfterFiles {...props} count={files.length} type={type} />
+        </FileGrid>
+      )}
       <OpenFile
         files={files}
         hasMore={pages.hasMore}

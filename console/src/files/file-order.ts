@@ -24,7 +24,8 @@ export const TYPES = [
   ["document", "Documents"],
   ["other", "Other"],
 ] as const satisfies readonly (readonly [FileType | "all", string])[];
-export type Type = (typeof TYPES)[number][0];
+/** `links`: those of messages, in place of files. */
+export type Type = (typeof TYPES)[number][0] | "links";
 
 export type View = "grid" | "list";
 

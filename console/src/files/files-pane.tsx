@@ -1,4 +1,4 @@
-// The Files tab: the files of a conversation as a grid or a list.
+// The Files tab: the files of a conversation as a grid or a list, and the links in its messages.
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { usePeople } from "../people/people.tsx";
 import { SearchBar } from "../search/search-bar.tsx";
@@ -9,6 +9,7 @@ import { useSettled } from "../ui/use-settled.ts";
 import type { SharedFile } from "./file-actions.ts";
 import { useFileChoice } from "./file-bar.tsx";
 import { FileBrowser } from "./file-browser.tsx";
+import { LinkList } from "./link-list.tsx";
 import { useFiles } from "./use-files.ts";
 
 interface Pane {
@@ -27,6 +28,7 @@ export function FilesPane(props: Pane) {
 
 function Loaded(props: Pane) {
   const { id, name, isSearching, onPick } = props;
+  const { can } = useSession();
   const [typed, setTyped] = useState("");
   useEffect(() => {
     if (!isSearching) setTyped("");
@@ -35,6 +37,7 @@ function Loaded(props: Pane) {
   const pages = useFiles(id, q);
   const [choice, choose] = useFileChoice("newest");
   const toSender = useSenderName(props);
+  const isLinks = choice.type === "links";
   return (
     <FileBrowser
       pages={pages}
@@ -46,10 +49,16 @@ function Loaded(props: Pane) {
       toAbout={toSender}
       toSender={toSender}
       onPick={onPick}
+      links={can("messages:read") ? <LinkList id={id} name={name} q={q} toSender={toSender} /> : undefined}
       empty={<NoFiles name={name} onPick={onPick} />}
       top={(found) =>
         isSearching && (
-          <SearchBar label="Search files" typed={typed} onType={setTyped} onClose={props.onSearchEnd}>
+          <SearchBar
+            label={isLinks ? "Search links" : "Search files"}
+            typed={typed}
+            onType={setTyped}
+            onClose={props.onSearchEnd}
+          >
             <span class="muted small" role="status">
               {found}
             </span>

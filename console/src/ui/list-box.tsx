@@ -130,7 +130,7 @@ function reveal(box: HTMLElement, top: number, height: number): void {
 }
 
 /** Returns the rows in view. Renders again when another row scrolls in, not on each pixel. */
-function useWindow(
+export function useWindow(
   box: { current: HTMLElement | null },
   rowHeight: number,
 ): { first: number; count: number } {

@@ -33,6 +33,7 @@ import "./search/search.css";
 import "./messages/conversation.css";
 import "./files/file-bar.css";
 import "./files/files.css";
+import "./files/selection.css";
 import "./files/links.css";
 import "./messages/messages.css";
 import "./messages/message-text.css";

@@ -11,7 +11,7 @@ import { type Figures, type Metrics, readLabel, readValue } from "./metrics.ts";
 import type { MetricsFeed } from "./metrics-feed.ts";
 import { Badge, Facts, PageHead, useVisibleInterval } from "./parts.tsx";
 import { StorageSection } from "./storage-section.tsx";
-import { formatDuration, formatNumber, formatRate, formatUptime } from "./words.ts";
+import { formatLatency, formatNumber, formatRate, formatUptime } from "./words.ts";
 
 const POLL_MS = 5000;
 
@@ -115,8 +115,8 @@ function Charts({ figures, metrics }: { figures: readonly Figures[]; metrics: Me
         label="Latency"
         points={to("slowest")}
         top={0.01}
-        format={formatDuration}
-        note={median === null ? "p99" : `p99, p50 ${formatDuration(median)}`}
+        format={formatLatency}
+        note={median === null ? "p99" : `p99, p50 ${formatLatency(median)}`}
       />
       <Chart
         label="Queued writes"

@@ -23,7 +23,7 @@ export function formatNumber(value: number): string {
   return value.toLocaleString(undefined, { maximumFractionDigits: digits });
 }
 
-export function formatDuration(seconds: number): string {
+export function formatLatency(seconds: number): string {
   if (seconds < 1) return `${formatNumber(seconds * 1000)} ms`;
   return `${formatNumber(seconds)} s`;
 }

@@ -7,8 +7,8 @@ import { useOpenAtMessage } from "../search/found-files.tsx";
 import { toConversationName } from "../search/found-list.tsx";
 import { SearchField } from "../search/search-field.tsx";
 import { MAX_QUERY } from "../search/use-found.ts";
+import { OwnStorage } from "../session/own-storage.tsx";
 import { useSession } from "../session/session.ts";
-import { StorageUse } from "../session/storage-use.tsx";
 import { Choice } from "../ui/choice.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { NotAllowed } from "../ui/page-notes.tsx";
@@ -39,7 +39,7 @@ export function AllFiles({ place, onBack }: { place: FilesPlace; onBack: () => v
       >
         <div class="conversation-title">
           <h1 class="name">Files</h1>
-          <StorageUse />
+          <OwnStorage />
         </div>
       </Header>
       {can("attachments:read") ? <Loaded place={place} /> : <NotAllowed what="see files" />}

@@ -67,7 +67,7 @@ export function VoiceRecorder(props: { onSend: (file: File) => void; onEnd: (fai
       <span class="small" role="status">
         {toStatus(recording, isOver)}
       </span>
-      {recording && <Progress recording={recording} isOver={isOver} />}
+      {recording && <TimeAndLevel recording={recording} isOver={isOver} />}
       <button
         type="button"
         class="icon-button send"
@@ -89,8 +89,7 @@ function toStatus(recording: Recording | undefined, isOver: boolean): string {
   return isLong ? `Ended after ${counted(MAX_MINUTES, "minute", "minutes")}` : "Ended";
 }
 
-/** The time, and the level of the sound. */
-function Progress({ recording, isOver }: { recording: Recording; isOver: boolean }) {
+function TimeAndLevel({ recording, isOver }: { recording: Recording; isOver: boolean }) {
   const [seconds, setSeconds] = useState(0);
   const level = useRef<HTMLSpanElement>(null);
   // A passive effect would draw once more after the end.

@@ -104,7 +104,7 @@ function usePlaces(typed: string): readonly Place[] {
   const { sync, groups } = useSession();
   const { items: conversations } = useView(sync.inbox());
   const people = usePeople();
-  const contacts = useContacts(useSettled(typed));
+  const contacts = useFoundContacts(useSettled(typed));
   return useMemo(() => {
     const places = new Map<string, Place>();
     const add = (place: Place) => places.has(place.id) || places.set(place.id, place);
@@ -139,7 +139,7 @@ function toScore({ name, hint }: Place, typed: string): number | undefined {
 }
 
 /** Returns contacts: the newest, and all that the server has found so far. On failure the conversations suffice. */
-function useContacts(q: string): readonly Contact[] {
+function useFoundContacts(q: string): readonly Contact[] {
   const { parley, can } = useSession();
   const [all, setAll] = useState<ReadonlyMap<string, Contact>>(new Map());
   useEffect(() => {

@@ -6,9 +6,9 @@ import { ConfirmDialog } from "../ui/dialog.tsx";
 import { counted } from "../ui/format.ts";
 import { Menu, MenuChoice, MenuItem, MenuLink, MenuSwitch } from "../ui/menu.tsx";
 import { listUnsent, useView } from "./copy.ts";
+import { OwnStorage, useAlmostFull } from "./own-storage.tsx";
 import { Profile } from "./profile.tsx";
 import { useSession } from "./session.ts";
-import { StorageUse, useAlmostFull } from "./storage-use.tsx";
 import { chooseTheme, readTheme, THEMES } from "./theme.ts";
 
 type Question = "profile" | "push" | "leave";
@@ -116,7 +116,7 @@ function AccountHead({ name }: { name: string }) {
     <div class="account-head">
       <strong class="ellipsis">{name}</strong>
       <span class="muted small ellipsis">@{me.username}</span>
-      <StorageUse />
+      <OwnStorage />
       {isAlmostFull && (
         <span class="account-hint small">
           Almost full. To make room, delete files that you have sent, the largest first.

@@ -5,7 +5,7 @@ import { useSession } from "./session.ts";
 const ALMOST_FULL = 0.9;
 
 /** How much the user's files take, and of how much. */
-export function StorageUse() {
+export function OwnStorage() {
   const { used, quota } = useSession().me.storage;
   return (
     <>

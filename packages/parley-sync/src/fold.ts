@@ -120,12 +120,10 @@ export class Fold {
       if (operation.kind === "delete") shown = undefined;
       else if (operation.kind === "react")
         shown = { ...shown, ...withReaction(shown, operation.emoji, meta.me.id, operation.is_there) };
-      else if (operation.kind === "edit" && operation.state !== "failed")
-        shown = {
-          ...{ ...shown, text: operation.text, state: operation.state },
-          ...(operation.mentions && { mentions: [...operation.mentions] }),
-        };
-      else if (operation.kind === "send") {
+      else if (operation.kind === "edit" && operation.state !== "failed") {
+        const { text, state, mentions } = operation;
+        shown = { ...shown, text, state, mentions: [...(mentions ?? shown.mentions)] };
+      } else if (operation.kind === "send") {
         const { state, reason, files, sent_bytes } = operation;
         shown = { ...shown, state, reason, files, sent_bytes, key: operation.client_id };
       }

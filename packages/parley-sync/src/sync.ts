@@ -58,6 +58,7 @@ class Sync {
   readonly #refusedListeners = new Set<(operation: Operation) => void>();
   #state: LinkState = { state: "connecting", reason: null };
   #isStored = true;
+  readonly #outdated = new Set<string>(); // conversations that were opened without a connection
   /** Resolves once the leader can make requests. */
   #leading: Promise<void> | undefined;
   #live: Live | undefined;
@@ -176,8 +177,8 @@ class Sync {
     return this.#fold.toPending(operation as SendOperation);
   }
 
-  edit(conversation_id: string, message_id: string, text: string | null, mentions?: readonly string[]): void {
-    this.#enqueue({ kind: "edit", conversation_id, message_id, text, mentions });
+  edit(conversationId: string, messageId: string, text: string | null, mentions?: readonly string[]): void {
+    this.#enqueue({ kind: "edit", conversation_id: conversationId, message_id: messageId, text, mentions });
   }
 
   delete(conversationId: string, messageId: string, { forMe = false } = {}): void {
@@ -185,10 +186,8 @@ class Sync {
   }
 
   react(conversationId: string, messageId: string, emoji: string, isThere = true): void {
-    this.#enqueue({
-      ...{ kind: "react", conversation_id: conversationId, message_id: messageId },
-      ...{ emoji, is_there: isThere },
-    });
+    const ids = { conversation_id: conversationId, message_id: messageId };
+    this.#enqueue({ kind: "react", ...ids, emoji, is_there: isThere });
   }
 
   /** Marks everything up to a message as read. */
@@ -270,7 +269,7 @@ class Sync {
   #ready(): void {
     this.#pauses.wake();
     this.#runOutbox();
-    for (const id of this.#views.shown) void this.#use(id, false);
+    for (const id of this.#views.shown) void this.#use(id, this.#outdated.delete(id));
   }
 
   #runOutbox(): void {
@@ -333,7 +332,8 @@ class Sync {
     const isKnown = (this.#copy.talks.get(id)?.floor ?? NOTHING) !== NOTHING;
     if ((isKnown && !isOpened) || !this.#views.isShown(id)) return;
     if (this.#live?.isReady || !this.#tabs.isLeader)
-      await this.#tabs.ask(isKnown ? "refresh" : "olderMessages", id).catch(() => {});
+      await this.#tabs.ask(isKnown ? "refresh" : "olderMessages", id).catch(() => this.#outdated.add(id));
+    else this.#outdated.add(id);
   }
 
   #trim(): void {

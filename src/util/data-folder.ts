@@ -34,7 +34,7 @@ export function lockOf(folder: string): string {
 
 /** Keeps the time of a complete backup of a data folder, in milliseconds. */
 export async function noteBackup(folder: string, now: number): Promise<void> {
-  await writeFile(join(folder, LAST_BACKUP), `${new Date(now).toISOString()}\n`, { mode: 0o600 });
+  await writeFile(join(folder, LAST_BACKUP), `${new Date(now).toISOString()}\n`);
 }
 
 /** Returns when the last complete backup of a data folder ended, in milliseconds; null if none is known. */

@@ -150,10 +150,10 @@ function joinTabs(tokens: readonly Token[]): Token[] {
 
 /** Returns the text of tokens without marks. */
 function toText(tokens: readonly Token[]): string {
-  return tokens.map(textOfToken).join("");
+  return tokens.map(toTokenText).join("");
 }
 
-function textOfToken(token: Token): string {
+function toTokenText(token: Token): string {
   if (token.type === "table") {
     const { header, rows } = token as Tokens.Table;
     return [header, ...rows].map((cells) => cells.map((cell) => toText(cell.tokens)).join(" ")).join("\n");
@@ -171,7 +171,7 @@ function toParts(tokens: readonly Token[], headings: readonly Heading[]): Part[]
   for (const token of tokens) {
     const { id, title, depth } = headings[parts.length] ?? {};
     if (token.type === "heading") parts.push({ id: depth === 1 ? "" : id!, title: title!, text: "" });
-    else if (token.type !== "html") parts.at(-1)!.text += ` ${textOfToken(token)}`;
+    else if (token.type !== "html") parts.at(-1)!.text += ` ${toTokenText(token)}`;
   }
   return parts.map((part) => ({ ...part, text: part.text.replaceAll(/\s+/g, " ").trim() }));
 }

@@ -48,7 +48,9 @@ export async function backup(io: Io, target: string): Promise<number> {
       const made = await fill(io, accounts, from, partial);
       await rename(partial, folder);
       await syncFolder(dirname(folder));
-      await noteBackup(from, accounts.clock());
+      await noteBackup(from, accounts.clock()).catch((error) =>
+        io.warn(`The time of the backup was not noted for the metrics: ${error.message}.`),
+      );
       io.print(`Backed up ${amount(made)} to ${folder}: ${counted(made.findings, "finding")}.`);
       return made.findings > 0 ? 1 : 0;
     } catch (error) {

@@ -199,7 +199,7 @@ export async function getToken(core: DataAccess, id: string): Promise<Token> {
   return toToken(row);
 }
 
-/** Returns a token by its secret, also an expired one. That is no use of the token. Throws `token_not_found`. */
+/** Returns a token by its secret, also an expired one. This does not update `last_used_at`. Throws `token_not_found`. */
 export async function getTokenBySecret(core: DataAccess, secret: string): Promise<Token> {
   const row = await findToken(core.db, hashToken(secret));
   if (!row) throw new ParleyError("token_not_found");

@@ -92,5 +92,11 @@ test("an edit offers members, and changes whom the message mentions", { skip: no
   await field.fill("@cat, will you come?");
   await field.press("Enter");
   await find(cat.page, "will you come?").getByText("Mentions you").waitFor();
+  // So does one whose name the text never had.
+  await say(server, ann.user, conversation_id, "Bob, look", { mentions: [bob.user.id] });
+  await act(ann.page, "Bob, look", "Edit");
+  await field.fill("Bob, look here");
+  await field.press("Enter");
+  await find(bob.page, "look here").getByText("Mentions you").waitFor();
   assertQuiet(people);
 });

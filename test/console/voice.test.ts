@@ -111,11 +111,6 @@ testScenesIn(openListening, "voice messages", {
     const ends = [
       () => page.keyboard.press("Escape"),
       () => recorder(page).getByRole("button", { name: "Cancel the recording" }).click(),
-      async () => {
-        await page.getByRole("link", { name: "Notes to self" }).click();
-        await page.getByRole("textbox", { name: "Message to your notes" }).waitFor();
-        await page.getByRole("option", { name: "Bob" }).click();
-      },
     ];
     for (const [at, end] of ends.entries()) {
       await record(page);
@@ -127,8 +122,25 @@ testScenesIn(openListening, "voice messages", {
     await record(page);
     await signOut(page);
     await page.getByLabel("Access token").waitFor();
-    assert.deepEqual(await tracks(), Array(4).fill("ended"));
+    assert.deepEqual(await tracks(), Array(3).fill("ended"));
     assert.deepEqual(await list(world.server, user, id), []);
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "wait in the draft when another conversation is opened": async (world) => {
+    const { page, guard, user, id, tracks } = await arrive(world);
+    await record(page);
+    await page.getByRole("link", { name: "Notes to self" }).click();
+    await page.getByRole("textbox", { name: "Message to your notes" }).waitFor();
+    assert.deepEqual(await tracks(), ["ended"]);
+    await page.getByRole("option", { name: "Bob" }).click();
+    await page
+      .getByText(/^Voice message .*/)
+      .first()
+      .waitFor();
+    assert.deepEqual(await list(world.server, user, id), []);
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("button", { name: /^Play Voice message/ }).waitFor();
     assert.deepEqual(guard.complaints, []);
   },
 

@@ -2,7 +2,6 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Message } from "../../../packages/parley-client/src/index.ts";
-import type { User } from "../people/known-people.ts";
 import { toOneLine } from "../people/people.tsx";
 import { useSession } from "../session/session.ts";
 import { Icon, IconButton } from "../ui/icons.tsx";
@@ -10,7 +9,7 @@ import { useWatched } from "../ui/use-redraw.ts";
 import { DraftFiles } from "./draft-files.tsx";
 import type { Draft } from "./drafts.ts";
 import { EmojiMenu } from "./emoji.tsx";
-import { findMentioned, MentionLine, useMentionable, useMentions } from "./mentions.tsx";
+import { findMentioned, listEdited, MentionLine, useMentionable, useMentions } from "./mentions.tsx";
 import { isTouched, type MessageActions } from "./message-tools.tsx";
 import { useVoice, VoiceRecorder } from "./voice-recorder.tsx";
 
@@ -64,13 +63,13 @@ export function Composer(props: Composing) {
     if (!isReady) return;
     // Keep the indentation of the first line, for example of code.
     const written = text.replace(/^\s*\n/, "").trimEnd();
-    const ids = mentioned.map(({ id }) => id);
-    if (editing) return save(editing, written, [...listGone(editing, users), ...ids]);
+    if (editing) return save(editing, written, listEdited(editing, mentioned, users));
     change({ text: written });
-    props.onSend(ids);
+    props.onSend(mentioned.map(({ id }) => id));
   };
+  const addFile = (file: File) => change({ files: [...drafts.get(props.conversationId).files, file] });
   const sendVoice = (file: File) => {
-    change({ files: [...drafts.get(props.conversationId).files, file] });
+    addFile(file);
     props.onSend([]);
   };
   const leave = () => {
@@ -100,7 +99,7 @@ export function Composer(props: Composing) {
       <MentionLine users={mentioned} />
       {mentions.list}
       {voice.isOn ? (
-        <VoiceRecorder onSend={sendVoice} onEnd={voice.end} />
+        <VoiceRecorder onSend={sendVoice} onLeft={addFile} onEnd={voice.end} />
       ) : (
         <div class="composer-row">
           {!editing && <IconButton icon="attach" label="Attach files" onClick={props.onPick} />}
@@ -228,11 +227,6 @@ function useDraft(conversationId: string): Draft {
   const { drafts } = useSession();
   useWatched(drafts);
   return drafts.get(conversationId);
-}
-
-/** Returns the mentions of users who have left, or whom the copy does not know. An edit keeps them. */
-function listGone({ mentions }: Message, users: readonly User[]): string[] {
-  return mentions.filter((id) => users.every((user) => user.id !== id));
 }
 
 /** Returns a function that saves an edited text and its mentions. */

@@ -25,6 +25,18 @@ export function findMentioned(text: string, users: readonly User[]): User[] {
   return [...names].flatMap((name) => known.get(name) ?? []).slice(0, MAX_MENTIONS);
 }
 
+/** Returns the ids that a message mentions after an edit. It keeps mentions that the text before did not show. */
+export function listEdited(
+  { text, mentions }: Message,
+  mentioned: readonly User[],
+  users: readonly User[],
+): string[] {
+  const ids = mentioned.map(({ id }) => id);
+  const shown = new Set(findMentioned(text ?? "", users).map(({ id }) => id));
+  const kept = mentions.filter((id) => !shown.has(id) || ids.includes(id));
+  return [...new Set([...kept, ...ids])].slice(0, MAX_MENTIONS);
+}
+
 function* listMentions(parts: readonly TextPart[]): Generator<string> {
   for (const part of parts) {
     if (typeof part === "string") continue;

@@ -149,6 +149,8 @@ function findFirstNew({ items, hasOlder }: Messages, after: string | undefined, 
 function moveFocus(box: HTMLElement, event: KeyboardEvent): void {
   const { target, key } = event;
   if ((key !== "ArrowUp" && key !== "ArrowDown") || event.defaultPrevented || hasModifier(event)) return;
+  // The keys of a player.
+  if ((target as Element).closest("input, video")) return;
   const rows = [...box.querySelectorAll<HTMLElement>(".message")];
   const at = rows.indexOf((target as Element).closest<HTMLElement>(".message")!);
   const to = at < 0 ? rows.length - 1 : at + (key === "ArrowUp" ? -1 : 1);

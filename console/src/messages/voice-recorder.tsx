@@ -34,11 +34,25 @@ export function useVoice(field: { current: HTMLElement | null }) {
   };
 }
 
-export function VoiceRecorder(props: { onSend: (file: File) => void; onEnd: (failure?: string) => void }) {
+export function VoiceRecorder(props: {
+  onSend: (file: File) => void;
+  /** Gets a recording that was neither sent nor cancelled before the conversation closed. */
+  onLeft: (file: File) => void;
+  onEnd: (failure?: string) => void;
+}) {
   const { onSend, onEnd } = props;
   const box = useRef<HTMLDivElement>(null);
-  const { recording, isOver } = useRecording(onEnd);
   const isSent = useRef(false);
+  const isCancelled = useRef(false);
+  const { recording, isOver } = useRecording(onEnd, async (recording) => {
+    if (isSent.current || isCancelled.current) return recording.release();
+    const file = await recording.stop();
+    if (file.size > 0) props.onLeft(file);
+  });
+  const cancel = () => {
+    isCancelled.current = true;
+    onEnd();
+  };
   useLayoutEffect(() => box.current!.focus(), []);
   const send = async () => {
     if (!recording || isSent.current) return;
@@ -49,8 +63,8 @@ export function VoiceRecorder(props: { onSend: (file: File) => void; onEnd: (fai
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const isOnButton = event.target !== event.currentTarget;
-    if (event.key === "Escape") onEnd();
-    else if (event.key === "Enter" && !isOnButton) void send();
+    if (event.key === "Escape") cancel();
+    else if (event.key === "Enter" && !isOnButton && !event.repeat) void send();
     else return;
     event.preventDefault();
   };
@@ -63,7 +77,7 @@ export function VoiceRecorder(props: { onSend: (file: File) => void; onEnd: (fai
       tabIndex={-1}
       onKeyDown={onKeyDown}
     >
-      <IconButton icon="close" label="Cancel the recording" onClick={() => onEnd()} />
+      <IconButton icon="close" label="Cancel the recording" onClick={cancel} />
       <span class="small" role="status">
         {toStatus(recording, isOver)}
       </span>
@@ -116,8 +130,8 @@ function TimeAndLevel({ recording, isOver }: { recording: Recording; isOver: boo
   );
 }
 
-/** Records from the first render on. The microphone is released when the component leaves, for any reason. */
-function useRecording(onFailure: (failure: string) => void) {
+/** Records from the first render on. Calls `onLeave`, which ends the recording, when the component leaves for any reason. */
+function useRecording(onFailure: (failure: string) => void, onLeave: (recording: Recording) => void) {
   const [recording, setRecording] = useState<Recording>();
   const [isOver, setOver] = useState(false);
   useLayoutEffect(() => {
@@ -126,17 +140,25 @@ function useRecording(onFailure: (failure: string) => void) {
     let limit: ReturnType<typeof setTimeout>;
     const begin = async () => {
       const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
-      begun = new Recording(stream, findFormat()!, () => setOver(true));
+      try {
+        begun = new Recording(stream, findFormat()!, () => setOver(true));
+      } catch (error) {
+        for (const track of stream.getTracks()) track.stop();
+        throw error;
+      }
       if (isLeft) return begun.release();
       pauseMedia();
       setRecording(begun);
       limit = setTimeout(() => begun!.stop(), MAX_MINUTES * 60_000);
     };
     begin().catch((error) => isLeft || onFailure(explainMicrophone(error)));
+    const guard = (event: Event) => event.preventDefault();
+    addEventListener("beforeunload", guard);
     return () => {
       isLeft = true;
       clearTimeout(limit);
-      begun?.release();
+      removeEventListener("beforeunload", guard);
+      if (begun) onLeave(begun);
     };
   }, []);
   return { recording, isOver };

@@ -308,7 +308,7 @@ function useLive(user: SignedInUser, tools: Tools) {
       sync.onRefused((operation) => reportRefused(operation, tools)),
       followConnection(tools, isAlone),
       followOutbox(tools),
-      holdAttention(),
+      holdAttention(user.me.id),
       listenTo(window, { focus: attend, online: retry, pagehide: leave as (event: Event) => void }),
       listenTo(document, { visibilitychange: () => void [retry(), attend()] }),
     ];

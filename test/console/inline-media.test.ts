@@ -158,7 +158,7 @@ testScenes("media in messages", {
       ["cut.wav", tone().subarray(0, 20)],
     ]);
     await open();
-    await page.getByText("This browser cannot play it.").first().waitFor();
+    await page.getByText("It cannot be played.").first().waitFor();
     await page.locator(".film-frame .icon").waitFor();
     assert.ok(await play(page, "cut.wav").isDisabled());
     assert.deepEqual(guard.complaints, []);

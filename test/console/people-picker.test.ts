@@ -77,6 +77,11 @@ test("people for a new group are picked by name, username and keyboard", { skip:
   assert.equal(await chips(page).count(), 1);
   await keyboard.press("Backspace");
   await chips(page).waitFor({ state: "detached" });
+  // A part of a contact's name is not sent as the username of somebody else.
+  await picker(page).fill("grace");
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await picker(page).and(page.locator(":invalid")).and(focused(page)).waitFor();
+  await picker(page).fill("");
   for (const typed of ["grace", "@Dan", "bo"]) {
     await keyboard.type(typed);
     await active(page).waitFor();
@@ -119,7 +124,7 @@ test("several people are invited at once, members are not offered", { skip: noCh
   await press(page, "Invite");
   await page
     .getByRole("alert")
-    .filter({ hasText: /^Username must have/ })
+    .filter({ hasText: /^usr_0+: Username must have/ })
     .waitFor();
   await page.getByText("Dan is invited.").waitFor();
   await chips(page).waitFor({ state: "detached" });

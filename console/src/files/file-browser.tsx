@@ -43,7 +43,7 @@ export function FileBrowser(props: Browser) {
   const isLinks = type === "links";
   const files = useMemo(() => arrange(items, sort, type), [items, sort, type]);
   const selection = useSelection(files);
-  useSelectionKeys(selection);
+  useSelectionKeys(selection, !isLinks);
   const [opened, lookAt] = useOpenFile();
   const [removing, remove] = useState<SharedFile[]>();
   const actions = useFileActions(selection, lookAt, remove);
@@ -137,16 +137,17 @@ function useFileActions(
 }
 
 /** Ctrl+A selects all files, Escape clears the selection. */
-function useSelectionKeys(selection: Selection): void {
-  const latest = useRef(selection);
-  latest.current = selection;
+function useSelectionKeys(selection: Selection, isShown: boolean): void {
+  const latest = useRef({ selection, isShown });
+  latest.current = { selection, isShown };
   useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      const { isOn, clear, selectAll } = latest.current;
+      const { selection, isShown } = latest.current;
+      const { isOn, clear, selectAll } = selection;
       const target = event.target as Element;
       const isHere = target === document.body || target.closest(".conversation");
       const isText = target.closest("input:not([type=radio]), textarea, select");
-      if (event.defaultPrevented || !isHere || isText || document.querySelector("dialog")) return;
+      if (event.defaultPrevented || !isShown || !isHere || isText || document.querySelector("dialog")) return;
       if (event.key === "a" && (event.ctrlKey || event.metaKey)) selectAll();
       else if (event.key === "Escape" && isOn) clear();
       else return;

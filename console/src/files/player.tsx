@@ -2,7 +2,7 @@
 // nothing before it has been in view.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Attachment } from "../../../packages/parley-client/src/index.ts";
-import { localAddress } from "../session/session.ts";
+import { localAddress, useChanges } from "../session/session.ts";
 import { formatDuration, formatSize } from "../ui/format.ts";
 import { Icon } from "../ui/icons.tsx";
 import { useRedraw } from "../ui/use-redraw.ts";
@@ -59,7 +59,7 @@ export function AudioPlayer(props: Playing) {
       <div class="sound-text">
         <OpenButton {...props} />
         {isBroken ? (
-          <span class="muted small">This browser cannot play it.</span>
+          <span class="muted small">It cannot be played.</span>
         ) : (
           <span class="sound-line">
             <input
@@ -145,6 +145,13 @@ function useSource(file: Attachment, media: { current: HTMLMediaElement | null }
     observer.observe(box.current!);
     return () => observer.disconnect();
   }, []);
+  // A new link, or a server that answers again, may fix it.
+  useEffect(() => setBroken(false), [latest]);
+  useChanges(({ type }) => {
+    if (type !== "retry" || !isBroken) return;
+    setBroken(false);
+    media.current?.load();
+  });
   const onError = () => {
     if (address.current === latest) return setBroken(true);
     // The link has expired meanwhile.

@@ -19,7 +19,7 @@ export interface SharedLink {
 /** `q`: words of the messages; empty for all links. */
 export function useLinks(conversationId: string, q: string): Pages<SharedLink> {
   const { parley } = useSession();
-  const words = `${q} ${SCHEME}`.trim();
+  const words = q || SCHEME;
   const pages = usePages<SharedLink>(
     `${conversationId} ${words}`,
     async (after, signal) => {

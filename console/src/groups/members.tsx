@@ -1,9 +1,9 @@
 // The members of a group; admins also see who is invited and change roles.
 import { useRef, useState } from "preact/hooks";
 import type { Group, Member } from "../../../packages/parley-client/src/index.ts";
-import { explain, nameLimit } from "../failures.ts";
+import { explain, isPassing, nameLimit } from "../failures.ts";
 import { focusIfLost } from "../files/open-file.tsx";
-import { type KnownPeople, toHandle } from "../people/known-people.ts";
+import { type KnownPeople, toHandle, toUsername } from "../people/known-people.ts";
 import { Avatar, usePeople } from "../people/people.tsx";
 import { PersonDialog } from "../people/person-dialog.tsx";
 import { useSession } from "../session/session.ts";
@@ -114,24 +114,28 @@ function Invite({ group, pages }: { group: Group; pages: Pages<Member> }) {
     event.preventDefault();
     setBusy(true);
     setFailure("");
-    const rest = [...waiting];
     const done: Member[] = [];
-    try {
-      for (; rest.length > 0; rest.shift())
-        done.push(await parley.groups.inviteMember(group.id, { username: rest[0]! }));
-    } catch (error) {
-      setFailure(explain(nameLimit(error, GROUP_FULL)));
-      endIfRefused(error);
+    const invited = new Set<string>();
+    for (const username of waiting) {
+      try {
+        done.push(await parley.groups.inviteMember(group.id, { username }));
+        invited.add(username);
+      } catch (error) {
+        setFailure(`${username}: ${explain(nameLimit(error, GROUP_FULL))}`);
+        endIfRefused(error);
+        // The others would wait as long, and fail too.
+        if (isPassing(error)) break;
+      }
     }
     pages.edit((items) => [...items.filter(({ id }) => done.every((each) => each.id !== id)), ...done]);
     for (const member of done) {
       const isInvited = member.role === "invited";
       say(`${people.toPerson(member).name} is ${isInvited ? "invited" : "already a member"}.`);
     }
-    setPicked({
-      names: picked.names.filter((name) => rest.includes(name)),
-      typed: rest.length > 0 ? picked.typed : "",
-    });
+    setPicked(({ names, typed }) => ({
+      names: names.filter((name) => !invited.has(name)),
+      typed: invited.has(toUsername(typed)) ? "" : typed,
+    }));
     setBusy(false);
   };
   return (

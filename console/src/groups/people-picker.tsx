@@ -1,6 +1,6 @@
 // A field for people to invite: contacts by their name or username, and any other username.
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type NamedUser, type Person, toHandle, toKey, toUsername } from "../people/known-people.ts";
 import { Avatar, usePeople } from "../people/people.tsx";
 import { scoreName } from "../search/fuzzy.ts";
@@ -56,6 +56,12 @@ export function PeoplePicker(props: {
   const options = useOptions(toUsername(typed), [...names, ...props.taken]);
   const isShown = isOpen && options.length > 0;
   const current = Math.min(at, options.length - 1);
+  // A contact's name must not be sent as the username of somebody else.
+  const isUnclear = typed.trim() !== "" && options[0]?.person.contact && options[0].score < EXACT_SCORE;
+  useLayoutEffect(() => {
+    const why = "Choose a person from the list, or remove this text.";
+    field.current!.setCustomValidity(isUnclear ? why : "");
+  });
   const change = (next: Picked) => {
     onChange(next);
     setAt(next.typed === "" ? -1 : 0);
@@ -64,6 +70,8 @@ export function PeoplePicker(props: {
   const onKeyDown = (event: KeyboardEvent) => {
     const { key } = event;
     if (event.isComposing || hasModifier(event)) return;
+    // Closed by a click elsewhere, it would move the button that is clicked.
+    if (key === "Tab") return setOpen(false);
     if (key === "Backspace" && typed === "" && names.length > 0)
       onChange({ names: names.slice(0, -1), typed });
     else if ((key === "ArrowDown" || key === "ArrowUp") && options.length > 0) {
@@ -218,10 +226,13 @@ function useBlocked(): ReadonlySet<string> {
   useEffect(() => {
     if (!can("contacts:read")) return;
     const controller = new AbortController();
-    parley.contacts
-      .list({ active: false, limit: PAGE }, { signal: controller.signal })
-      .then(({ data }) => setBlocked(new Set(data.map(({ id }) => id))))
-      .catch(() => {});
+    const read = async () => {
+      const ids = new Set<string>();
+      const list = parley.contacts.list({ active: false, limit: PAGE }, { signal: controller.signal });
+      for await (const { id } of list) ids.add(id);
+      setBlocked(ids);
+    };
+    read().catch(() => {});
     return () => controller.abort();
   }, [parley]);
   return blocked;

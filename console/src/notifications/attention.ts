@@ -1,8 +1,9 @@
 // Whether the user looks at a window of the console. All windows of a browser share the answer, by a lock.
-const LOCK = "parley-attention";
+// Windows may have different users.
+const toLock = (userId: string) => `parley-attention ${userId}`;
 
 /** Holds the lock while the user looks at this window. Returns a function that ends this. */
-export function holdAttention(): () => void {
+export function holdAttention(userId: string): () => void {
   const ended = new AbortController();
   let release: (() => void) | undefined;
   const update = () => {
@@ -14,7 +15,7 @@ export function holdAttention(): () => void {
     const left = new Promise<void>((resolve) => {
       release = resolve;
     });
-    void navigator.locks?.request(LOCK, { mode: "shared" }, () => left);
+    void navigator.locks?.request(toLock(userId), { mode: "shared" }, () => left);
   };
   const options = { signal: ended.signal };
   for (const name of ["focus", "blur"]) addEventListener(name, update, options);
@@ -32,7 +33,7 @@ export function isLookedAt(): boolean {
 }
 
 /** Reports whether the user looks at any window of the console in this browser. */
-export async function isAnyLookedAt(): Promise<boolean> {
+export async function isAnyLookedAt(userId: string): Promise<boolean> {
   const { held = [] } = (await navigator.locks?.query()) ?? {};
-  return isLookedAt() || held.some(({ name }) => name === LOCK);
+  return isLookedAt() || held.some(({ name }) => name === toLock(userId));
 }

@@ -99,7 +99,7 @@ export class Notifier {
 
   /** Shows one notification for each conversation or, without names, one for all. */
   async #notify(message: Alert): Promise<void> {
-    if (await isAnyLookedAt()) return;
+    if (await isAnyLookedAt(this.#userId)) return;
     const { conversation_id } = message;
     const tag = this.hasNames ? conversation_id : TAG;
     const before = this.#shown.get(tag);

@@ -19,14 +19,15 @@ interface Opening {
 
 export function Requests(props: Opening) {
   const { can } = useSession();
-  const received = useGroups().all.filter(({ role }) => role === "invited").length;
+  const { all, isLoaded } = useGroups();
+  const received = all.filter(({ role }) => role === "invited").length;
   return (
     <>
       <div class="requests-head">
-        <h2>Received ({received})</h2>
+        <h2>{isLoaded ? `Received (${received})` : "Received"}</h2>
         <p class="muted small">
-          {received === 0 && "No invitations to groups. "}
-          Nobody sees who has added them: add people to get their messages.
+          {isLoaded && received === 0 && "No invitations to groups. "}
+          You can't see who has added you: add people to get their messages.
         </p>
       </div>
       <Invitations />

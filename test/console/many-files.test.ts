@@ -141,14 +141,15 @@ test("a list with more files than it sorts says so, and loads older ones on requ
 }, async (t) => {
   const server = await startApp(t);
   const user = await server.user();
-  fillFiles(server.config.dataFolder, "user-1", 1, MAX_LOADED + 50);
+  fillFiles(server.config.dataFolder, "user-1", 1, MAX_LOADED + 500);
   const { page, guard } = await openPage(await openBrowser(t), server.url);
   await signIn(page, server.url, user.token);
   await openNotes(page);
-  await page.getByText(/^10,0\d\d files · /).waitFor();
-  await page.getByText(/^Only the newest 10,0\d\d files are loaded/).waitFor();
+  // A list that is read again is read in other pages.
+  await page.getByText(/^10,[01]\d\d files · /).waitFor();
+  await page.getByText(/^Only the newest 10,[01]\d\d files are loaded/).waitFor();
   await page.getByRole("button", { name: "Load older files" }).click();
-  await page.getByText(/^10,050 files · /).waitFor();
+  await page.getByText(/^10,500 files · /).waitFor();
   await page.getByRole("button", { name: "Load older files" }).waitFor({ state: "detached" });
   assert.deepEqual(guard.complaints, []);
 });

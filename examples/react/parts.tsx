@@ -102,7 +102,13 @@ function Download({ file, sync }: FileProps) {
   );
 }
 
-export function Composer({ onSend, onInput }: { onSend: (outgoing: Outgoing) => void; onInput: () => void }) {
+interface ComposerProps {
+  typists: readonly string[];
+  onSend: (outgoing: Outgoing) => void;
+  onInput: () => void;
+}
+
+export function Composer({ typists, onSend, onInput }: ComposerProps) {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
@@ -113,6 +119,7 @@ export function Composer({ onSend, onInput }: { onSend: (outgoing: Outgoing) => 
   };
   return (
     <form onSubmit={submit}>
+      <output>{typists.length > 0 && "typing…"}</output>
       <input name="text" aria-label="Message" autoComplete="off" onInput={onInput} />
       <input name="files" aria-label="Files" type="file" multiple />
       <button type="submit">Send</button>

@@ -24,7 +24,9 @@ function Conversation({ id }: { id: string }) {
   const { typists, notifyTyping } = useTyping(id);
   const [send, sync, { me }] = [useSend(id), useSync(), useConnection()];
   const unreadId = conversation?.unread_count && messages.findLast(({ state }) => state === "sent")?.id;
-  useEffect(() => void (unreadId && sync.read(id, unreadId)), [sync, id, unreadId]);
+  useEffect(() => {
+    if (unreadId) sync.read(id, unreadId);
+  }, [sync, id, unreadId]);
   return (
     <section aria-label={conversation?.name ?? "Notes"}>
       <Log onOlder={hasOlder && (() => void loadOlder().catch(() => {}))}>
@@ -32,8 +34,7 @@ function Conversation({ id }: { id: string }) {
           <Message key={message.key} message={message} sync={sync} me={me} />
         ))}
       </Log>
-      <output>{typists.length > 0 && "typing…"}</output>
-      <Composer onSend={send} onInput={notifyTyping} />
+      <Composer typists={typists} onSend={send} onInput={notifyTyping} />
     </section>
   );
 }

@@ -1,7 +1,7 @@
 // Sound, video, small pictures and documents in messages.
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
-import { FILM } from "../support/media-bytes.ts";
+import { FILM, tone } from "../support/media-bytes.ts";
 import { assertAccessible, assertNoSidewaysScroll } from "./browser.ts";
 import { opener } from "./in-files.ts";
 import { paint } from "./pictures.ts";
@@ -9,22 +9,6 @@ import { testScenes, type World } from "./scenes.ts";
 import { introduce, say, sayFiles } from "./talk.ts";
 
 const SECONDS = 30;
-
-/** Returns a quiet tone as a WAV file. */
-function tone(): Buffer<ArrayBuffer> {
-  const RATE = 8000;
-  const samples = Buffer.from(
-    Array.from({ length: SECONDS * RATE }, (_, i) => 128 + Math.round(9 * Math.sin(i / 3))),
-  );
-  const head = Buffer.from("RIFF____WAVEfmt \x10\0\0\0\x01\0\x01\0____________data____", "latin1");
-  head.writeUInt32LE(36 + samples.length, 4);
-  head.writeUInt32LE(RATE, 24);
-  head.writeUInt32LE(RATE, 28);
-  head.writeUInt16LE(1, 32);
-  head.writeUInt16LE(8, 34);
-  head.writeUInt32LE(samples.length, 40);
-  return Buffer.concat([head, samples]);
-}
 
 async function arrive(world: World) {
   const ann = await world.arrive();
@@ -57,7 +41,7 @@ async function assertUncovered(element: Locator): Promise<void> {
 testScenes("media in messages", {
   "plays sound in place, with its position and duration": async (world) => {
     const { page, guard, bob, id, open } = await arrive(world);
-    await sayFiles(world.server, bob, id, [["tone.wav", tone()]]);
+    await sayFiles(world.server, bob, id, [["tone.wav", tone(SECONDS)]]);
     await open();
     await page.getByText("0:30", { exact: true }).waitFor();
     const audio = page.locator("audio");
@@ -94,8 +78,8 @@ testScenes("media in messages", {
   "plays video in place, and one file at a time": async (world) => {
     const { page, guard, bob, id, open } = await arrive(world);
     await sayFiles(world.server, bob, id, [
-      ["tone.wav", tone()],
-      ["other.wav", tone()],
+      ["tone.wav", tone(SECONDS)],
+      ["other.wav", tone(SECONDS)],
       ["film.webm", FILM],
     ]);
     await open();
@@ -132,9 +116,9 @@ testScenes("media in messages", {
 
   "loads only media in view, and only their beginning": async (world) => {
     const { user, page, guard, id, open } = await arrive(world);
-    await sayFiles(world.server, user, id, [["above.wav", tone()]]);
+    await sayFiles(world.server, user, id, [["above.wav", tone(SECONDS)]]);
     for (let at = 0; at < 30; at++) await say(world.server, user, id, `line ${at}`);
-    await sayFiles(world.server, user, id, [["below.wav", tone()]]);
+    await sayFiles(world.server, user, id, [["below.wav", tone(SECONDS)]]);
     await open();
     await page.getByText("0:30", { exact: true }).waitFor();
     const media = page.locator("audio");
@@ -151,11 +135,25 @@ testScenes("media in messages", {
     assert.deepEqual(guard.complaints, []);
   },
 
+  "plays a file that could not be read once the server answers again": async (world) => {
+    const { page, guard, bob, id, open } = await arrive(world);
+    await sayFiles(world.server, bob, id, [["tone.wav", tone(SECONDS)]]);
+    world.proxy.fate = (line) => (line.startsWith("GET /files/") ? "break" : "pass");
+    await open();
+    await page.getByText("It cannot be played.").waitFor();
+    world.proxy.fate = () => "pass";
+    await page.evaluate(() => dispatchEvent(new Event("online")));
+    await page.getByText("It cannot be played.").waitFor({ state: "detached" });
+    await play(page, "tone.wav").and(page.locator(":enabled")).waitFor();
+    await page.waitForFunction(() => document.querySelector("audio")!.duration === 30);
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "says which files the browser cannot play": async (world) => {
     const { page, guard, bob, id, open } = await arrive(world);
     await sayFiles(world.server, bob, id, [
       ["cut film.webm", FILM.subarray(0, 220)],
-      ["cut.wav", tone().subarray(0, 20)],
+      ["cut.wav", tone(SECONDS).subarray(0, 20)],
     ]);
     await open();
     await page.getByText("It cannot be played.").first().waitFor();
@@ -191,7 +189,7 @@ testScenes("media in messages", {
     await sayFiles(world.server, bob, id, [
       [name, "a"],
       ["Second file of the same message.txt", "a"],
-      ["tone.wav", tone()],
+      ["tone.wav", tone(SECONDS)],
       ["film.webm", FILM],
     ]);
     await sayFiles(world.server, bob, id, [["short.txt", "a"]]);

@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { startApp, upload } from "../support/app.ts";
 import { noChromium, openWholeBrowser } from "../support/engines/chromium.ts";
 import { eventually } from "../support/files-on-disk.ts";
+import { tone } from "../support/media-bytes.ts";
 import { openFiles, openPage, signIn } from "./browser.ts";
 import { PNG } from "./pictures.ts";
 
@@ -21,7 +22,7 @@ test("each kind of file is shown, and a broken or empty one is reported", {
   const files: [content: BlobPart, name: string][] = [
     [pdf("Parley shows this"), "page.pdf"],
     [await record(page, recordFilm), "film.webm"],
-    [tone(), "tone.wav"],
+    [tone(2), "tone.wav"],
     [PNG, "dot.png"],
     [jpeg, "whole.jpg"],
     [jpeg.subarray(0, Math.floor(jpeg.length / 3)), "cut.jpg"],
@@ -162,20 +163,4 @@ async function hasColor({ picture, color }: { picture: string; color: readonly n
     if (color.every((value, at) => Math.abs(value - data[i + at]!) < 12)) count++;
   }
   return count > 1000;
-}
-
-/** Returns two seconds of a tone as a WAV file. */
-function tone(): Buffer<ArrayBuffer> {
-  const RATE = 8000;
-  const samples = Buffer.from(
-    Array.from({ length: 2 * RATE }, (_, i) => 128 + Math.round(90 * Math.sin(i / 3))),
-  );
-  const head = Buffer.from("RIFF____WAVEfmt \x10\0\0\0\x01\0\x01\0____________data____", "latin1");
-  head.writeUInt32LE(36 + samples.length, 4);
-  head.writeUInt32LE(RATE, 24);
-  head.writeUInt32LE(RATE, 28);
-  head.writeUInt16LE(1, 32);
-  head.writeUInt16LE(8, 34);
-  head.writeUInt32LE(samples.length, 40);
-  return Buffer.concat([head, samples]);
 }

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { request as ask, createServer } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import type { AddressInfo } from "node:net";
 import type { Duplex, Writable } from "node:stream";
 import type { TestContext } from "node:test";
 import type { TestApp } from "../support/app.ts";
+import { passSocket } from "../support/proxy.ts";
 
 /** The line of the request that opens a WebSocket. */
 export const UPGRADE = "GET /v1/events, upgrade";
@@ -85,20 +86,12 @@ export async function startProxy(t: TestContext, server: TestApp, prefix = ""): 
     });
     request.pipe(onward);
   });
-  listener.on("upgrade", async ({ method, url, rawHeaders }, socket: Duplex, head: Buffer) => {
+  listener.on("upgrade", async ({ method, url, rawHeaders }, socket: Duplex) => {
     const path = url!.slice(prefix.length);
-    const line = `${method} ${path}, upgrade`;
     streams.add(socket);
     socket.on("close", () => streams.delete(socket)).on("error", () => {});
-    if ((await proxy.fate(line)) !== "pass") return void socket.destroy();
-    const onward = connect(proxy.port, "127.0.0.1");
-    const headers = rawHeaders.map((part, at) => (at % 2 === 0 ? `${part}: ` : `${part}\r\n`));
-    onward.write(`${method} ${path} HTTP/1.1\r\n${headers.join("")}\r\n`);
-    onward.write(head);
-    onward.once("data", () => proxy.answered(line));
-    onward.on("error", () => socket.destroy()).on("close", () => socket.destroy());
-    socket.on("close", () => onward.destroy());
-    socket.pipe(onward).pipe(socket);
+    if ((await proxy.fate(`${method} ${path}, upgrade`)) !== "pass") return void socket.destroy();
+    passSocket({ method, url: path, rawHeaders }, socket, `http://127.0.0.1:${proxy.port}`);
   });
   listener.listen(0, "127.0.0.1");
   await once(listener, "listening");

@@ -1,4 +1,4 @@
-// Films and sounds that Chromium's MediaRecorder wrote.
+// Films and sounds that Chromium's MediaRecorder wrote, and a tone.
 
 const decoded = (...lines: string[]) => Buffer.from(lines.join(""), "base64");
 
@@ -60,3 +60,19 @@ export const MP4_SOUND = decoded(
   "FHRmZHQBAAAAAAAAAAAAAAAAAAA8dHJ1bgEAAwEAAAAFAAAAjAAACxYAAAAPAAALDQAAAA4AAAufAAAADgAACw8AAAAOAAAD8AAAAA4AAABPbWRhdBgC",
   "+Y7I4c+Uvpce+oJusBgCKyzDjNgL1wW2vRDSGAIrLMOM2AvXBba9ENIYAissw4zYC9cFtr0Q0hgCKyzDjNgL1wW2vRDS",
 );
+
+/** Returns a quiet tone as a WAV file. */
+export function tone(seconds: number): Buffer<ArrayBuffer> {
+  const RATE = 8000;
+  const samples = Buffer.from(
+    Array.from({ length: seconds * RATE }, (_, i) => 128 + Math.round(9 * Math.sin(i / 3))),
+  );
+  const head = Buffer.from("RIFF____WAVEfmt \x10\0\0\0\x01\0\x01\0____________data____", "latin1");
+  head.writeUInt32LE(36 + samples.length, 4);
+  head.writeUInt32LE(RATE, 24);
+  head.writeUInt32LE(RATE, 28);
+  head.writeUInt16LE(1, 32);
+  head.writeUInt16LE(8, 34);
+  head.writeUInt32LE(samples.length, 40);
+  return Buffer.concat([head, samples]);
+}

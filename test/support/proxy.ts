@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -90,7 +91,11 @@ export async function proxy(
 }
 
 /** Passes on a request for a WebSocket, and all bytes of it. */
-function passSocket({ method, url, rawHeaders }: IncomingMessage, socket: Socket, target: string): void {
+export function passSocket(
+  { method, url, rawHeaders }: Pick<IncomingMessage, "method" | "url" | "rawHeaders">,
+  socket: Duplex,
+  target: string,
+): void {
   const { hostname, port } = new URL(target);
   const onward = connect(Number(port), hostname);
   const lines = rawHeaders.map((each, i) => (i % 2 === 0 ? `${each}: ` : `${each}\r\n`));

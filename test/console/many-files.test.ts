@@ -146,8 +146,8 @@ test("a list with more files than it sorts says so, and loads older ones on requ
   await signIn(page, server.url, user.token);
   await openNotes(page);
   // A list that is read again is read in other pages.
-  await page.getByText(/^10,[01]\d\d files · /).waitFor();
-  await page.getByText(/^Only the newest 10,[01]\d\d files are loaded/).waitFor();
+  await page.getByText(/^10,(048|100) files · /).waitFor();
+  await page.getByText(/^Only the newest 10,(048|100) files are loaded/).waitFor();
   await page.getByRole("button", { name: "Load older files" }).click();
   await page.getByText(/^10,500 files · /).waitFor();
   await page.getByRole("button", { name: "Load older files" }).waitFor({ state: "detached" });

@@ -127,6 +127,19 @@ testScenesIn(openListening, "voice messages", {
     assert.deepEqual(guard.complaints, []);
   },
 
+  "release the microphone if it cannot be recorded": async (world) => {
+    const { page, guard, tracks } = await arrive(world);
+    await page.evaluate(() => {
+      AudioContext.prototype.createMediaStreamSource = () => {
+        throw new DOMException("broken", "NotSupportedError");
+      };
+    });
+    await microphone(page).click();
+    await page.getByRole("alert").getByText("The microphone does not work.").waitFor();
+    assert.deepEqual(await tracks(), ["ended"]);
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "wait in the draft when another conversation is opened": async (world) => {
     const { page, guard, user, id, tracks } = await arrive(world);
     await record(page);

@@ -1,4 +1,4 @@
-// What the views of the inbox and of a conversation have beyond the messages.
+// What the views of the inbox and of a conversation have beyond the messages, and when they are read again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sharedApp } from "../support/app.ts";
@@ -61,4 +61,30 @@ test("a contact who writes has joined", async (t) => {
   const back = await add(app, bob, ann.name);
   await say(app, bob, back.conversation_id, "now I am");
   assert.ok(await eventually(async () => hasJoined() === true));
+});
+
+test("a conversation is read again when it is opened, if need be later, but not at each connection", async (t) => {
+  const app = await server();
+  const { ann, bob, conversation } = await pair(app);
+  await say(app, bob, conversation, "kept");
+  const device = await openDevice(t, { url: app.url, token: ann.token });
+  assert.ok(await settled(device));
+  const { messages } = device.client;
+  const { list } = messages;
+  let reads = 0;
+  let isAway = true;
+  messages.list = (...request) => {
+    reads++;
+    if (isAway) throw new Error("away");
+    return list.apply(messages, request);
+  };
+  const view = show(t, device, conversation);
+  assert.ok(await eventually(async () => reads === 1));
+  isAway = false;
+  device.sync.wake();
+  assert.ok(await eventually(async () => reads === 2));
+  device.sync.wake();
+  await say(app, bob, conversation, "new");
+  assert.ok(await eventually(async () => view.getSnapshot().messages.at(-1)?.text === "new"));
+  assert.equal(reads, 2);
 });

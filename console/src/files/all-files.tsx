@@ -18,6 +18,7 @@ import { useFileChoice } from "./file-bar.tsx";
 import { FileBrowser } from "./file-browser.tsx";
 import { useConversations } from "./use-conversations.ts";
 import { type Files, useFiles } from "./use-files.ts";
+import { useSenderName } from "./use-sender-name.ts";
 
 const TABS = [
   [FILES, "All"],
@@ -105,13 +106,7 @@ function useNames(isOwn: boolean) {
   const { me } = useSession();
   const people = usePeople();
   const toConversation = useConversations();
-  const toSender = useCallback(
-    ({ sender }: SharedFile) => {
-      if (sender === undefined) return "";
-      return sender?.id === me.id ? "You" : people.toPerson(sender).name;
-    },
-    [people.version, me.id],
-  );
+  const toSender = useSenderName();
   const toAbout = useCallback(
     (file: SharedFile) => {
       const sender = toSender(file);

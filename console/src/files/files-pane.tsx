@@ -1,16 +1,15 @@
 // The Files tab: the files of a conversation as a grid or a list, and the links in its messages.
-import { useCallback, useEffect, useState } from "preact/hooks";
-import { usePeople } from "../people/people.tsx";
+import { useEffect, useState } from "preact/hooks";
 import { SearchBar } from "../search/search-bar.tsx";
 import { useSession } from "../session/session.ts";
 import { Icon } from "../ui/icons.tsx";
 import { NotAllowed, toNotAllowed } from "../ui/page-notes.tsx";
 import { useSettled } from "../ui/use-settled.ts";
-import type { SharedFile } from "./file-actions.ts";
 import { useFileChoice } from "./file-bar.tsx";
 import { FileBrowser } from "./file-browser.tsx";
 import { LinkList } from "./link-list.tsx";
 import { useFiles } from "./use-files.ts";
+import { useSenderName } from "./use-sender-name.ts";
 
 interface Pane {
   id: string;
@@ -36,7 +35,7 @@ function Loaded(props: Pane) {
   const q = useSettled(isSearching ? typed.trim() : "");
   const pages = useFiles(id, q);
   const [choice, choose] = useFileChoice("newest");
-  const toSender = useSenderName(props);
+  const toSender = useSenderName(props.kind === "self");
   const isLinks = choice.type === "links";
   return (
     <FileBrowser
@@ -66,21 +65,6 @@ function Loaded(props: Pane) {
         )
       }
     />
-  );
-}
-
-/**
- * Returns a function that names the sender of a file as the conversation does; empty if unknown, or in notes to self.
- */
-function useSenderName({ kind }: Pane): (file: Pick<SharedFile, "sender">) => string {
-  const { me } = useSession();
-  const people = usePeople();
-  return useCallback(
-    ({ sender }) => {
-      if (kind === "self" || sender === undefined) return "";
-      return sender?.id === me.id ? "You" : people.toPerson(sender).name;
-    },
-    [kind, people.version, me.id],
   );
 }
 

@@ -42,21 +42,21 @@ export function VoiceRecorder(props: {
 }) {
   const { onSend, onEnd } = props;
   const box = useRef<HTMLDivElement>(null);
-  const isSent = useRef(false);
-  const isCancelled = useRef(false);
+  /** Whether it was sent or cancelled. */
+  const isDone = useRef(false);
   const { recording, isOver } = useRecording(onEnd, async (recording) => {
-    if (isSent.current || isCancelled.current) return recording.release();
+    if (isDone.current) return recording.release();
     const file = await recording.stop();
     if (file.size > 0) props.onLeft(file);
   });
   const cancel = () => {
-    isCancelled.current = true;
+    isDone.current = true;
     onEnd();
   };
   useLayoutEffect(() => box.current!.focus(), []);
   const send = async () => {
-    if (!recording || isSent.current) return;
-    isSent.current = true;
+    if (!recording || isDone.current) return;
+    isDone.current = true;
     const file = await recording.stop();
     if (file.size > 0) onSend(file);
     onEnd();

@@ -202,8 +202,9 @@ test("a session that ended while no tab was open is refused with the reason", {
   while ((await page.context().cookies()).length > 0) await page.waitForTimeout(20);
   const other = await server.user();
   await signIn(page, server.url, other.token);
+  await page.goto("about:blank");
   await page.context().clearCookies();
-  await page.reload();
+  await page.goto(`${server.url}/`);
   await page.getByRole("alert").filter({ hasText: "The session has expired." }).waitFor();
 });
 

@@ -26,13 +26,6 @@ export class JsonObject {
     return new JsonObject(`${this.text.slice(0, -1)}${comma}"${name}":${json}}`);
   }
 
-  /** Adds a member before another, if that exists. It is not the first, and no nested object has its name. */
-  withBefore(other: string, name: string, json: string): JsonObject {
-    const at = this.text.indexOf(`,"${other}":`);
-    if (at === -1) return this;
-    return new JsonObject(`${this.text.slice(0, at)},"${name}":${json}${this.text.slice(at)}`);
-  }
-
   /** Sets a null member whose name no nested object has. Strings cannot match, because their quotes are escaped. */
   setNull(name: string, json: string): JsonObject {
     return new JsonObject(this.text.replace(`"${name}":null`, () => `"${name}":${json}`));

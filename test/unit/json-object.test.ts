@@ -24,16 +24,6 @@ test("a null member is set in place, whatever the strings beside it contain", as
   );
 });
 
-test("a member is added before another, whatever the strings beside it contain", async () => {
-  await holds(
-    fc.property(fc.string(), fc.jsonValue(), (string, value) => {
-      const object = { a: `${string},"b":1${string}`, b: 1, c: 1 };
-      const { text } = JsonObject.from(object).withBefore("b", "added", JSON.stringify(value));
-      assert.equal(text, JSON.stringify({ a: object.a, added: value, b: 1, c: 1 }));
-    }),
-  );
-});
-
 test("the id of a resource is read from its text", () => {
   assert.equal(JsonObject.from({ id: "con_1", name: '"' }).id, "con_1");
 });

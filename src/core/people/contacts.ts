@@ -141,7 +141,7 @@ export async function createContact(
       const mayShow = isMutual && mayRead(caller);
       const profile = mayShow ? await readBack(findPeerProfile(core, caller, made.id)) : null;
       return {
-        ...versioned(core, [JSON.stringify({ ...contact, ...made }), null, null, profile, 1]),
+        ...versioned(core, [JSON.stringify({ ...contact, ...made }), null, profile, 1]),
         replayed,
       };
     }
@@ -273,9 +273,9 @@ export async function updateContact(
   expected: Expected,
 ): Promise<Versioned> {
   const input = { ownerId: caller.userId, id, displayName, expected, entry: newEntry(core, caller) };
-  const [body, seenAt, since, profile, version] = await core.db.write("updateContact", input);
+  const [body, activeAt, profile, version] = await core.db.write("updateContact", input);
   // Another user has chosen the profile.
-  return versioned(core, [body, seenAt, since, mayRead(caller) ? profile : null, version]);
+  return versioned(core, [body, activeAt, mayRead(caller) ? profile : null, version]);
 }
 
 /** Deletes the contact and removes the caller from the conversation with it. Throws `contact_not_found`. */
@@ -311,22 +311,27 @@ export async function blockContact(
   await writeActed(core, caller, recorded, "blockContact", input);
 }
 
-function versioned(core: DataAccess, [body, seenAt, since, profile, version]: ContactRow): Versioned {
-  const json = renderContact(core, [body, seenAt, since, profile]);
+function versioned(core: DataAccess, [body, activeAt, profile, version]: ContactRow): Versioned {
+  const json = renderContact(core, [body, activeAt, profile]);
   // Activity and profile change without the row. If neither is shown, the ETag must not tell why.
-  const isPlain = (seenAt === null && profile === null) || json === showProfile(core, body, null);
+  const isPlain = (activeAt === null && profile === null) || json === showProfile(core, body, null);
   return isPlain ? { json, version: `${version}` } : withDigest(json, version);
 }
 
 /** Returns the contact as JSON text, as its owner retrieves it. */
-function renderContact(core: Origin, row: ListedContact): string {
-  const [body, seenAt, since, profile] = row;
-  return showProfile(core, toContact([body, seenAt, since]), profile);
+function renderContact(core: Origin, [body, activeAt, profile]: ListedContact): string {
+  return showProfile(core, toContact(body, activeAt), profile);
 }
+
+/** The member that follows the name of a profile. */
+const NEXT_MEMBER = ',"conversation_id":';
+const WITHOUT_NAME = `,"profile_name":null${NEXT_MEMBER}`;
 
 /** Adds what a contact shows of its peer's profile, as `PEER_PROFILE` selects it, to the JSON text of the contact. */
 export function showProfile(core: Origin, contact: string, profile: string | null): string {
+  const plain = contact.replace(NEXT_MEMBER, WITHOUT_NAME);
+  if (profile === null) return plain;
   const { name, avatarUrl } = toPeer(core, profile);
-  const named = new JsonObject(contact).withBefore("conversation_id", "profile_name", JSON.stringify(name));
+  const named = new JsonObject(plain).setNull("profile_name", JSON.stringify(name));
   return (avatarUrl === null ? named : named.setNull("avatar_url", JSON.stringify(avatarUrl))).text;
 }

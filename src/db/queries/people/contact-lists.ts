@@ -29,8 +29,7 @@ export function listContacts(
 /** The columns of `LISTED`. */
 interface FoundContact {
   body: string;
-  seen_at: number | null;
-  peer_since: number | null;
+  active_at: number | null;
   profile: string | null;
 }
 
@@ -43,7 +42,7 @@ export async function searchContacts(
   until: string | undefined,
 ): Promise<ListedContact[]> {
   const found = await db.all(sql<FoundContact>`${contactsQuery(ownerId, filter, page, until)}`);
-  return found.map(({ body, seen_at, peer_since, profile }) => [body, seen_at, peer_since, profile]);
+  return found.map(({ body, active_at, profile }) => [body, active_at, profile]);
 }
 
 /** Finds the contact this many steps after the cursor, in the index of the filter. */

@@ -3,35 +3,18 @@ import { JsonObject } from "../../../util/json-object.ts";
 import { list, padded, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
 
 /**
- * The JSON text of a contact as it was created, when the contact was last active (null if the owner may not see that), the
- * earliest time that may be shown, and the profile. Both times are milliseconds.
+ * The JSON text of a contact as it was created, when the contact was last active, in milliseconds (null if the owner may not see
+ * that), and the profile.
  */
-export type ListedContact = [
-  body: string,
-  seenAt: number | null,
-  since: number | null,
-  profile: string | null,
-];
+export type ListedContact = [body: string, activeAt: number | null, profile: string | null];
 export type ContactRow = [...ListedContact, version: number];
 
 /** Returns the contact as JSON text without its profile. */
-export function toContact(
-  row: Readonly<[body: string, seenAt: number | null, since: number | null]>,
-): string {
-  const [body, seenAt] = row;
+export function toContact(body: string, activeAt: number | null): string {
   // A contact is stored as it is served, except for its activity.
-  return seenAt === null ? body : new JsonObject(body).setNull("last_active_at", `${lastActive(row)}`).text;
-}
-
-const MINUTE_MS = 60_000;
-
-/**
- * Returns when the contact was last active, in Unix seconds: the start of the minute, but not before the contact was created. Null
- * if there is nothing to show.
- */
-function lastActive([, seenAt, since]: Readonly<[unknown, number | null, number | null]>): number | null {
-  if (seenAt === null) return null;
-  return toSeconds(Math.max(seenAt - (seenAt % MINUTE_MS), since!));
+  return activeAt === null
+    ? body
+    : new JsonObject(body).setNull("last_active_at", `${toSeconds(activeAt)}`).text;
 }
 
 /**
@@ -43,12 +26,16 @@ export const PEER_PROFILE = sql<string | null>`CASE WHEN c.peer_id IS NOT NULL T
   u.id || ' ' || COALESCE(u.avatar_id, '') || ' ' || COALESCE(u.avatar_url, '') || ' ' || COALESCE(u.display_name, '')
   FROM users u WHERE u.id = c.peer_id) END`;
 
+/** When a user was active: the start of the minute, in milliseconds. */
+const ACTIVE_MINUTE = sql`(a.seen_at - a.seen_at % 60000)`;
+
 /**
  * The columns of a listed contact `c`. Includes the activity and the profile only of a user who also has the owner as a contact,
- * and has not blocked the owner.
+ * and has not blocked the owner. No activity is before that was so.
  */
-export const LISTED = sql`c.body, CASE WHEN c.peer_id IS NOT NULL THEN (SELECT a.seen_at FROM activity a
-  WHERE a.user_id = c.peer_id AND a.seen_at > c.peer_since) END AS seen_at, c.peer_since, ${PEER_PROFILE} AS profile`;
+export const LISTED = sql`c.body, CASE WHEN c.peer_id IS NOT NULL THEN (SELECT
+  CASE WHEN ${ACTIVE_MINUTE} > c.peer_since THEN ${ACTIVE_MINUTE} ELSE c.peer_since END
+  FROM activity a WHERE a.user_id = c.peer_id AND a.seen_at > c.peer_since) END AS active_at, ${PEER_PROFILE} AS profile`;
 
 export function ofContact(ownerId: string, id: string): Statement {
   return sql`FROM contacts c WHERE c.owner_id = ${ownerId} AND c.id = ${id}`;

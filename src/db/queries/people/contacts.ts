@@ -261,12 +261,12 @@ interface UpdateContact {
 const updateContact = write({ publishesEvents: true }, function* (input: UpdateContact): Write<ContactRow> {
   const row = yield* get(findOwn(input.ownerId, input.id));
   if (!row) throw new ParleyError("contact_not_found");
-  const { body, seen_at, peer_since, profile, version } = row;
+  const { body, active_at, profile, version } = row;
   checkVersion(input.expected, version);
-  if (input.displayName === undefined) return [body, seen_at, peer_since, profile, version];
+  if (input.displayName === undefined) return [body, active_at, profile, version];
   const contact = JSON.parse(body) as { username: string; display_name: string | null };
   const was = contact.display_name;
-  if (was === input.displayName) return [body, seen_at, peer_since, profile, version];
+  if (was === input.displayName) return [body, active_at, profile, version];
   contact.display_name = input.displayName;
   const updated = JSON.stringify(contact);
   yield* batch([
@@ -279,11 +279,11 @@ const updateContact = write({ publishesEvents: true }, function* (input: UpdateC
       input.entry.at,
       input.ownerId,
       row.conversation_id,
-      toContact([updated, seen_at, peer_since]),
+      toContact(updated, active_at),
     ),
     recordEntry(input.entry, "contact.renamed", input.id, { from: was, to: input.displayName }),
   ]);
-  return [updated, seen_at, peer_since, profile, version + 1];
+  return [updated, active_at, profile, version + 1];
 });
 
 interface DeleteContact {
@@ -302,16 +302,10 @@ export const deleteContact = write({ publishesEvents: true }, function* (input: 
   const contact = yield* get(findOwn(ownerId, id));
   if (!contact) throw new ParleyError("contact_not_found");
   checkVersion(input.expected, contact.version);
-  const { conversation_id: conversationId, username_key, body, seen_at, peer_since } = contact;
+  const { conversation_id: conversationId, username_key, body, active_at } = contact;
   const before = [
     publishInvitationsOf("group.deleted", input.deletedAt, ownerId, username_key),
-    publishEvent(
-      "contact.deleted",
-      input.deletedAt,
-      ownerId,
-      conversationId,
-      toContact([body, seen_at, peer_since]),
-    ),
+    publishEvent("contact.deleted", input.deletedAt, ownerId, conversationId, toContact(body, active_at)),
     sql`DELETE FROM contacts WHERE owner_id = ${ownerId} AND id = ${id}`,
     forgetWaiting(conversationId, username_key),
     hidePresence(ownerId, username_key),
@@ -340,8 +334,7 @@ const blockContact = write({ publishesEvents: true }, function* (input: BlockCon
 
 interface OwnContact {
   body: string;
-  seen_at: number | null;
-  peer_since: number | null;
+  active_at: number | null;
   profile: string | null;
   version: number;
   conversation_id: string;

@@ -21,16 +21,17 @@ const CODINGS = [
   ["gzip", (bytes: Buffer) => promisify(gzip)(bytes)],
 ] as const;
 
-const openApi = once(readOpenApi);
-
-/** Adds the documentation and the OpenAPI document. Neither needs a token. */
+/** Adds the documentation and the OpenAPI documents. None needs a token. */
 export function docsRoutes(app: FastifyInstance): void {
   const open = { config: { public: true } };
   const answers = listAnswers();
-  app.get("/openapi.json", open, async (request, reply) => {
-    readFields({}, queryOf(request));
-    return sendFixed(request, reply, await openApi());
-  });
+  for (const name of ["openapi.json", "openapi-3.0.json"]) {
+    const document = once(() => readDocument(name));
+    app.get(`/${name}`, open, async (request, reply) => {
+      readFields({}, queryOf(request));
+      return sendFixed(request, reply, await document());
+    });
+  }
   // Pages have relative links, so that they also work below a path of a proxy.
   app.get("/docs", open, async (_request, reply) => reply.redirect("docs/", 308));
   for (const path of ["/docs/:name", "/docs/:folder/:name"]) {
@@ -49,8 +50,8 @@ function listAnswers(): Map<string, () => Promise<FixedAnswer>> {
   return new Map(paths.map((path) => [path, once(() => compress(readBuiltFile(DIST, path, HEADERS)))]));
 }
 
-async function readOpenApi(): Promise<FixedAnswer> {
-  const document = await readFile(new URL("../openapi/openapi.json", import.meta.url), "utf8");
+async function readDocument(name: string): Promise<FixedAnswer> {
+  const document = await readFile(new URL(`../openapi/${name}`, import.meta.url), "utf8");
   return fixedAnswer("application/json; charset=utf-8", JSON.stringify(JSON.parse(document)), {});
 }
 

@@ -1,6 +1,6 @@
 // Creates a token and shows it once.
 import { useState } from "preact/hooks";
-import type { NewToken, Token } from "../../../packages/parley-client/src/index.ts";
+import type { IssuedToken, Token } from "../../../packages/parley-client/src/index.ts";
 import { explain, LABELS, nameLimit } from "../failures.ts";
 import { useSession } from "../session/session.ts";
 import { Choice } from "../ui/choice.tsx";
@@ -28,7 +28,7 @@ export function CreateToken(props: {
   onCreated: (token: Token) => void;
   onClose: () => void;
 }) {
-  const [made, setMade] = useState<{ token: NewToken; username: string }>();
+  const [made, setMade] = useState<{ token: IssuedToken; username: string }>();
   if (made) {
     return (
       <ShowSecret
@@ -54,7 +54,7 @@ export function CreateToken(props: {
 
 function TokenForm(props: {
   user: Named | undefined;
-  onMade: (token: NewToken, username: string) => void;
+  onMade: (token: IssuedToken, username: string) => void;
   onClose: () => void;
 }) {
   const { parley, endIfRefused } = useSession();

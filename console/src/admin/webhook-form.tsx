@@ -1,6 +1,6 @@
 // Creates or changes a webhook.
 import { useState } from "preact/hooks";
-import type { NewWebhook, Webhook } from "../../../packages/parley-client/src/index.ts";
+import type { Webhook, WebhookWithSecret } from "../../../packages/parley-client/src/index.ts";
 import { NO_FAILURE, nameLimit, toFormFailure } from "../failures.ts";
 import { useSession } from "../session/session.ts";
 import { Choice } from "../ui/choice.tsx";
@@ -18,7 +18,7 @@ const MAX_URL = 2048;
 /** Creates a webhook of the administrator, and shows its secret once. */
 export function CreateWebhook(props: { onCreated: (hook: Webhook) => void; onClose: () => void }) {
   const { parley } = useSession();
-  const [made, setMade] = useState<NewWebhook>();
+  const [made, setMade] = useState<WebhookWithSecret>();
   if (made) return <ShowWebhookSecret secret={made.secret} onClose={props.onClose} />;
   return (
     <WebhookForm

@@ -378,7 +378,7 @@ export interface components {
       has_more: boolean;
       data: (components["schemas"]["Webhook"])[];
     };
-    NewWebhook: {
+    WebhookWithSecret: {
       id: string;
       /** Signs the requests: `whsec_…`. It is shown only once. */
       secret: string;
@@ -594,7 +594,7 @@ export interface components {
       has_more: boolean;
       data: (components["schemas"]["Token"])[];
     };
-    NewToken: {
+    IssuedToken: {
       id: string;
       /** The secret that requests send. It is shown only once. */
       token: string;

@@ -1,6 +1,6 @@
 import { List } from "./list.ts";
 import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./transport.ts";
-import type { NewToken, Token, TokenFields, TokenQuery } from "./types.ts";
+import type { IssuedToken, Token, TokenFields, TokenQuery } from "./types.ts";
 
 const PATH = ["v1", "tokens"];
 
@@ -17,7 +17,7 @@ export class Tokens {
   }
 
   /** Creates a token for a user. Only this answer has its secret. */
-  create(fields: TokenFields, options: CreateOptions = {}): Promise<NewToken> {
+  create(fields: TokenFields, options: CreateOptions = {}): Promise<IssuedToken> {
     return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
   }
 

@@ -3,11 +3,11 @@ import type { CallOptions, ChangeOptions, CreateOptions, Transport } from "./tra
 import type {
   Delivery,
   DeliveryQuery,
-  NewWebhook,
   Webhook,
   WebhookChanges,
   WebhookFields,
   WebhookQuery,
+  WebhookWithSecret,
 } from "./types.ts";
 
 const PATH = ["v1", "webhooks"];
@@ -25,7 +25,7 @@ export class Webhooks {
   }
 
   /** Creates a webhook. Only this answer has the secret that signs its deliveries. */
-  create(fields: WebhookFields, options: CreateOptions = {}): Promise<NewWebhook> {
+  create(fields: WebhookFields, options: CreateOptions = {}): Promise<WebhookWithSecret> {
     return this.#transport.call({ ...options, method: "POST", path: PATH, body: fields });
   }
 
@@ -42,7 +42,7 @@ export class Webhooks {
   }
 
   /** Creates a new secret. The previous one also signs for 24 hours. */
-  rotateSecret(id: string, options: CreateOptions = {}): Promise<NewWebhook> {
+  rotateSecret(id: string, options: CreateOptions = {}): Promise<WebhookWithSecret> {
     return this.#transport.call({ ...options, method: "POST", path: [...PATH, id, "secret"] });
   }
 

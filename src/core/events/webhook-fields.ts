@@ -87,7 +87,7 @@ const webhookMembers = {
 };
 export const webhookResource = resource("Webhook", { id: id("whk"), ...webhookMembers });
 /** The answer to a creation or a rotation. Only these have the secret. */
-export const newWebhookResource = resource("NewWebhook", {
+export const webhookWithSecretResource = resource("WebhookWithSecret", {
   id: id("whk"),
   secret: described(text, "Signs the requests: `whsec_…`. It is shown only once."),
   ...webhookMembers,

@@ -61,13 +61,13 @@ const tokenMembers = {
 /** A token without its secret. */
 export const tokenResource = resource("Token", { id: id("tok"), ...tokenMembers });
 /** The answer to a creation, the only one with the secret. */
-export const newTokenResource = resource("NewToken", {
+export const issuedTokenResource = resource("IssuedToken", {
   id: id("tok"),
   token: described(text, "The secret that requests send. It is shown only once."),
   ...tokenMembers,
 });
 type Token = TypeOf<typeof tokenResource>;
-type ShownToken = TypeOf<typeof newTokenResource>;
+type ShownToken = TypeOf<typeof issuedTokenResource>;
 
 export const TOKEN_FORM = /^parley_[A-Za-z0-9_-]{43}$/;
 

@@ -13,10 +13,10 @@ import { mayPostTo } from "../../util/post.ts";
 import { requireShown, showingScopes } from "../events/event-types.ts";
 import type {
   deliveryResource,
-  newWebhookResource,
   webhookChanges,
   webhookFields,
   webhookFilters,
+  webhookWithSecretResource,
 } from "../events/webhook-fields.ts";
 import type { Caller } from "../node/caller.ts";
 import type { Core, DataAccess } from "../node/core.ts";
@@ -35,7 +35,7 @@ type Delivery = TypeOf<typeof deliveryResource>;
 
 /** A webhook with its secret, which is shown only when it is created. */
 interface ShownSecret {
-  webhook: TypeOf<typeof newWebhookResource>;
+  webhook: TypeOf<typeof webhookWithSecretResource>;
   replayed: boolean;
 }
 

@@ -4,8 +4,8 @@ import {
   createTokenWithKey,
   getToken,
   getTokenBySecret,
+  issuedTokenResource,
   listTokens,
-  newTokenResource,
   revokeToken,
   tokenResource,
 } from "../../../core/people/tokens.ts";
@@ -42,7 +42,7 @@ export const tokenOperations: readonly Operation[] = [
       expires_at: optional(expiresAt),
       name: optional(displayName),
     },
-    answer: { status: 201, resource: newTokenResource },
+    answer: { status: 201, resource: issuedTokenResource },
     errors: ["user_not_found", "count_limit_reached"],
     async handle({ core, caller, body, key, reply }) {
       const userId = knownForm(body.user_id, "usr", "user_not_found", "user_id");

@@ -1,10 +1,10 @@
 import {
   deliveryResource,
-  newWebhookResource,
   webhookChanges,
   webhookFields,
   webhookFilters,
   webhookResource,
+  webhookWithSecretResource,
 } from "../../../core/events/webhook-fields.ts";
 import { pageFields } from "../../../core/resource/page.ts";
 import {
@@ -45,7 +45,7 @@ export const webhookOperations: readonly Operation[] = [
     scope,
     summary: "Create a webhook; `all_users` also requires the scope `admin`",
     body: webhookFields,
-    answer: { status: 201, resource: newWebhookResource },
+    answer: { status: 201, resource: webhookWithSecretResource },
     errors: ["count_limit_reached"],
     async handle({ core, caller, body, key, reply }) {
       const { webhook, replayed } = await createWebhook(core, caller, body, key);
@@ -95,7 +95,7 @@ export const webhookOperations: readonly Operation[] = [
     id,
     scope,
     summary: "Rotate the secret; the old one also signs for 24 hours",
-    answer: { status: 200, resource: newWebhookResource },
+    answer: { status: 200, resource: webhookWithSecretResource },
     errors: ["webhook_not_found", "not_owner"],
     async handle({ core, caller, id, key, reply }) {
       const { webhook, replayed } = await rotateSecret(core, caller, id, key);

@@ -49,6 +49,11 @@ export const catalogue = {
     title: "Insufficient scope",
     explanation: "The token lacks the scope named in `detail`. Use one that has it.",
   },
+  user_paused: {
+    title: "User paused",
+    explanation:
+      "An administrator has paused this user. Nothing is lost. An administrator can resume the user: `PUT /v1/users/{user_id}` with `paused` false, or `parley user edit NAME --resume`.",
+  },
   invalid_signature: {
     title: "Invalid or expired link",
     explanation:

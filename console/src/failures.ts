@@ -6,9 +6,9 @@ export function isCode(error: unknown, code: ErrorCode): boolean {
   return error instanceof ParleyApiError && error.code === code;
 }
 
-/** Reports whether the server refused the token. */
+/** Reports whether the server refused the token, or has paused its user. */
 export function isRefused(error: unknown): boolean {
-  return error instanceof ParleyApiError && error.status === 401;
+  return error instanceof ParleyApiError && (error.status === 401 || error.code === "user_paused");
 }
 
 /** Reports whether the server is unreachable or failing, which may be temporary. */
@@ -94,6 +94,7 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   missing_token: "The session has expired.",
   invalid_token: "The access token is invalid, has expired or was revoked.",
   insufficient_scope: "Your access token does not allow this.",
+  user_paused: "An administrator has paused your account. Nothing is lost. Ask them to resume it.",
   invalid_signature: "The link has expired. Reload the page.",
   not_uploader: "Only the person who sent a file can rename or delete it.",
   not_sender: "Only the person who sent a message can edit it or delete it for everyone.",

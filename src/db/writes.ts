@@ -13,6 +13,7 @@ import { markWrites } from "./queries/messages/conversation-state.ts";
 import { sendWrites } from "./queries/messages/message-send.ts";
 import { messageWrites } from "./queries/messages/messages.ts";
 import { reactionWrites } from "./queries/messages/reactions.ts";
+import { accountWrites } from "./queries/people/accounts.ts";
 import { activityWrites } from "./queries/people/activity.ts";
 import { avatarWrites } from "./queries/people/avatars.ts";
 import { blockWrites } from "./queries/people/blocks.ts";
@@ -68,6 +69,7 @@ const single = {
   ...contactKeyWrites,
   ...foldedKeyWrites,
   ...contactWrites,
+  ...accountWrites,
   ...identityWrites,
   ...tokenWrites,
   ...userWrites,

@@ -8,7 +8,7 @@ import {
   listDue,
   webhooksWithDue,
 } from "../db/queries/webhooks/deliveries.ts";
-import { hasEnabled, listEnabled } from "../db/queries/webhooks/webhooks.ts";
+import { hasEnabled, listSentTo } from "../db/queries/webhooks/webhooks.ts";
 import { type Job, startJob } from "./job.ts";
 import { RoundRobin, Slots } from "./webhook-slots.ts";
 
@@ -102,10 +102,10 @@ export function startWebhooks(
   };
 }
 
-/** Aborts attempts to webhooks that have been deleted or disabled, by any node. */
+/** Aborts attempts to webhooks that are no longer sent to: any node may have deleted or disabled them, or paused their owner. */
 async function endAbandoned(core: Core, slots: Slots): Promise<void> {
   const webhooks = slots.webhooks();
   if (webhooks.length === 0) return;
-  const enabled = new Set(await listEnabled(core.db, webhooks));
-  slots.end((id) => enabled.has(id));
+  const sentTo = new Set(await listSentTo(core.db, webhooks));
+  slots.end((id) => sentTo.has(id));
 }

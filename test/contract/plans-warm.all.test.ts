@@ -88,10 +88,10 @@ async function doRareWrites(db: Database, userId: string): Promise<void> {
   const claims = { display_name: "A", avatar_url: undefined, phone_number: undefined };
   await db.write("takeProfile", { userId: "usr_new", claims, entry: anEntry() });
   const update = { id: "usr_new", changes: {}, picturesUrl: "", expected: null };
-  for (const other of [{ issuer: "a", subject: "c" }, null])
-    await db.write("updateLinkedUser", {
+  for (const [other, isPaused] of [[{ issuer: "a", subject: "c" }, true] as const, [null, false] as const])
+    await db.write("updateAccount", {
       ...{ ...update, entry: anEntry() },
-      ...{ identity: other, linkEntry: anEntry() },
+      ...{ identity: other, linkEntry: anEntry(), isPaused, pauseEntry: anEntry() },
     });
   const linked = { identity, linkEntry: anEntry() };
   await db.write("createLinkedUser", { ...aUser("usr_linked"), ...linked });

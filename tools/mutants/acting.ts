@@ -40,8 +40,8 @@ export const acting: readonly Mutant[] = [
   },
   {
     name: "a stream outlives the user as whom it was opened",
-    find: "return actedById === null || (await findActing(core, { id: userId })) !== undefined;",
-    replace: "return true;",
+    find: 'if (actedById !== null && (await findActing(core, { id: userId })) === undefined) return "invalid_token";',
+    replace: "",
     tests: ["http/acting"],
   },
   {

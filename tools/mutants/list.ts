@@ -14,6 +14,7 @@ import { messages } from "./messages.ts";
 import type { Mutant } from "./mutant.ts";
 import { names } from "./names.ts";
 import { outside } from "./outside.ts";
+import { pausing } from "./pausing.ts";
 import { previews } from "./previews.ts";
 import { profiles } from "./profiles.ts";
 import { push } from "./push.ts";
@@ -46,6 +47,7 @@ export const mutants: readonly Mutant[] = [
   ...messages,
   ...names,
   ...outside,
+  ...pausing,
   ...previews,
   ...profiles,
   ...push,

@@ -496,6 +496,8 @@ export interface components {
       data: Record<string, unknown> | null;
       /** Unix seconds, UTC. */
       created_at: number;
+      /** When an administrator paused the user; null if the user is not paused. */
+      paused_at: number | null;
       storage: {
         /** Bytes. */
         used: number;
@@ -526,6 +528,8 @@ export interface components {
       data: Record<string, unknown> | null;
       /** Unix seconds, UTC. */
       created_at: number;
+      /** When an administrator paused the user; null if the user is not paused. */
+      paused_at: number | null;
       storage: {
         /** Bytes. */
         used: number;
@@ -707,7 +711,7 @@ export interface components {
       /** What is wrong and what to do. */
       detail: string;
       /** From a closed list; for programs to check. */
-      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "invalid_signature" | "origin_not_allowed" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "avatar_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "upload_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "identity_taken" | "upload_offset_mismatch" | "upload_completed" | "upload_length_mismatch" | "checksum_mismatch" | "unsupported_upload_protocol" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "client_id_conflict" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "preview_not_found" | "file_type_refused" | "metadata_not_removable" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
+      code: "malformed_request" | "malformed_body" | "missing_parameter" | "invalid_parameter" | "unknown_parameter" | "repeated_parameter" | "digest_mismatch" | "missing_token" | "invalid_token" | "insufficient_scope" | "user_paused" | "invalid_signature" | "origin_not_allowed" | "not_uploader" | "not_sender" | "not_owner" | "not_admin" | "route_not_found" | "contact_not_found" | "attachment_not_found" | "avatar_not_found" | "conversation_not_found" | "message_not_found" | "group_not_found" | "upload_not_found" | "member_not_found" | "user_not_found" | "token_not_found" | "webhook_not_found" | "push_subscription_not_found" | "delivery_not_found" | "method_not_allowed" | "request_timeout" | "contact_exists" | "username_taken" | "identity_taken" | "upload_offset_mismatch" | "upload_completed" | "upload_length_mismatch" | "checksum_mismatch" | "unsupported_upload_protocol" | "count_limit_reached" | "idempotency_in_progress" | "idempotency_key_reused" | "client_id_conflict" | "webhook_disabled" | "too_many_streams" | "events_erased" | "precondition_failed" | "file_too_large" | "preview_not_found" | "file_type_refused" | "metadata_not_removable" | "body_too_large" | "file_infected" | "rate_limited" | "daily_limit_reached" | "headers_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "internal_error" | "unavailable" | "outcome_unknown" | "quota_exceeded" | "disk_full";
       /** The field at fault, if there is one. */
       param?: string;
       /** The bytes that the server has (`upload_offset_mismatch`). */
@@ -1189,6 +1193,8 @@ export interface operations {
       issuer?: string | undefined;
       /** Adds this claim `sub` of JWTs; null removes all identities. */
       subject?: string | null | undefined;
+      /** True refuses all requests of the user, and as the user, until it is false. */
+      paused?: boolean | undefined;
     };
   };
   listUserFiles: {
@@ -1259,7 +1265,7 @@ export interface operations {
       actor_id?: string | undefined;
       /** Returns what was done to this object. */
       object_id?: string | undefined;
-      /** One or more of attachment.created, attachment.renamed, attachment.deleted, attachment.downloaded, attachment.refused, attachment.withdrawn, block.created, block.deleted, contact.created, contact.renamed, contact.deleted, conversation.read, conversation.updated, group.created, group.declined, group.joined, group.left, group.updated, member.added, member.invited, member.removed, member.updated, member.withdrawn, message.created, message.updated, message.deleted, message.hidden, push_subscription.created, push_subscription.updated, push_subscription.deleted, reaction.created, reaction.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, user.linked, user.unlinked, webhook.created, webhook.updated, webhook.secret_rotated, webhook.disabled, webhook.deleted, separated by commas. */
+      /** One or more of attachment.created, attachment.renamed, attachment.deleted, attachment.downloaded, attachment.refused, attachment.withdrawn, block.created, block.deleted, contact.created, contact.renamed, contact.deleted, conversation.read, conversation.updated, group.created, group.declined, group.joined, group.left, group.updated, member.added, member.invited, member.removed, member.updated, member.withdrawn, message.created, message.updated, message.deleted, message.hidden, push_subscription.created, push_subscription.updated, push_subscription.deleted, reaction.created, reaction.deleted, token.created, token.revoked, user.created, user.deleted, user.updated, user.paused, user.resumed, user.linked, user.unlinked, webhook.created, webhook.updated, webhook.secret_rotated, webhook.disabled, webhook.deleted, separated by commas. */
       actions?: string | undefined;
       /** Returns entries of this time (Unix seconds) or later. */
       created_from?: number | undefined;

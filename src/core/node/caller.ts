@@ -21,6 +21,8 @@ const MAX_VERIFIED = 10_000;
 
 export interface Verified {
   caller: Caller;
+  /** Whether an administrator has paused the user. */
+  isPaused: boolean;
   /** Milliseconds; infinity means never. */
   expiresAt: number;
   /** Set for a JWT that a key of the provider's key set has verified: it is valid only as long as the set is. */
@@ -33,8 +35,8 @@ interface Known extends Verified {
 }
 
 /**
- * Caches recently verified tokens. After any token is revoked, or a key of the identity provider is removed, every token is
- * verified again at its next use, because for revocations by other processes only their number is known.
+ * Caches recently verified tokens. After any token is revoked, any user is paused or resumed, or a key of the identity provider
+ * is removed, every token is verified again at its next use, because for revocations by other processes only their number is known.
  */
 export class VerifiedTokens {
   readonly #tokens = new Map<string, Known>();

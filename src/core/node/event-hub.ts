@@ -43,8 +43,8 @@ export interface Listener {
   wake(upTo: number): void;
   /** Sends a frame of an event that is stored nowhere, at once or not at all. */
   sendTyping(frame: TypingFrame): void;
-  /** Resolves to false once the token of the stream is no longer valid. Never rejects. */
-  isAllowed(): Promise<boolean>;
+  /** Resolves to the reason once the token of the stream is no longer valid, or its user is paused. Never rejects. */
+  findRefusal(): Promise<ErrorCode | undefined>;
   /** Ends the stream. The code says why. */
   end(code: ErrorCode): void;
 }
@@ -209,12 +209,13 @@ export class EventHub {
     }
   }
 
-  /** Ends the stream if its token is not valid. */
+  /** Ends the stream if its token is not valid, or its user is paused. */
   async #isAllowed(listener: Listener): Promise<boolean> {
     const round = this.#round;
     if (this.#allowed.get(listener) === round) return true;
-    if (!(await listener.isAllowed())) {
-      listener.end("invalid_token");
+    const refusal = await listener.findRefusal();
+    if (refusal) {
+      listener.end(refusal);
       return false;
     }
     this.#allowed.set(listener, round);

@@ -35,10 +35,16 @@ export const operatorFields = {
   ),
 };
 
+/** What only admins change besides the profile. Undefined leaves it unchanged. */
+interface AccountChanges {
+  /** An identity to add; null removes all. */
+  identity: Identity | null | undefined;
+  isPaused: boolean | undefined;
+}
+
 /**
- * Changes the profile and, unless `identity` is undefined, the identities: adds it, or removes them all if it is null. Throws
- * `user_not_found`, `invalid_token` if the caller was deleted after the token was checked, `precondition_failed`, and
- * `identity_taken`.
+ * Changes the profile and the rest of the account. Throws `user_not_found`, `invalid_token` if the caller was deleted after the
+ * token was checked, `precondition_failed`, `identity_taken` and `count_limit_reached`.
  */
 export async function updateProfile(
   core: DataAccess,
@@ -46,7 +52,7 @@ export async function updateProfile(
   id: string,
   { accepts_everyone, ...changes }: Parsed<typeof profileFields & typeof operatorFields>,
   expected: Expected,
-  identity?: Identity | null,
+  { identity, isPaused }: AccountChanges = { identity: undefined, isPaused: undefined },
 ): Promise<void> {
   const entry = newEntry(core, caller);
   const update = {
@@ -59,8 +65,11 @@ export async function updateProfile(
     expected,
     entry,
   };
-  if (identity === undefined) await core.db.write("updateUser", update);
-  else await core.db.write("updateLinkedUser", { ...update, identity, linkEntry: newEntry(core, caller) });
+  if (identity === undefined && isPaused === undefined) await core.db.write("updateUser", update);
+  else {
+    const entries = { linkEntry: newEntry(core, caller), pauseEntry: newEntry(core, caller) };
+    await core.db.write("updateAccount", { ...update, identity, isPaused, ...entries });
+  }
   core.wakeProfiles();
   // It erases a stored picture that `avatar_url` replaces.
   if (changes.avatar_url !== undefined) core.wakeEraser();

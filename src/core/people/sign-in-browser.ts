@@ -19,10 +19,11 @@ const SESSION_MS = 24 * 60 * 60 * 1000;
 /** The name of the tokens that a sign-in creates, for one session each. */
 const SESSION_NAME = "console (sign-in at the provider)";
 
-/** Creates a token for the user of verified claims, and the user at the first sign-in. Throws `username_taken`. */
+/** Creates a token for the user of verified claims, and the user at the first sign-in. Throws `username_taken` and `user_paused`. */
 export async function signInByOpenId(core: Core, claims: JWTPayload): Promise<SessionToken> {
   const user = await findOrMakeUser(core, claims);
   if (!user) throw new ParleyError("invalid_token", "The user was just erased. Sign in again.");
+  if (user.paused_at !== null) throw new ParleyError("user_paused");
   const userId = user.user_id;
   const expiresAt = core.clock() + SESSION_MS;
   const { token, row } = makeToken(core, null, userId, { name: SESSION_NAME, expiresAt });

@@ -35,13 +35,14 @@ export async function verifyJwt(
   if (!user) throw refused("its user was erased or has lost this identity");
   return {
     caller: { userId: user.user_id, tokenId: null, scopes, actedById: null },
+    isPaused: user.paused_at !== null,
     expiresAt: (claims.exp! + CLOCK_SKEW_SECONDS) * 1000,
     byKeySet,
   };
 }
 
 /**
- * Returns the user of these claims, which are verified, and takes the profile from them. Creates the user if there is none.
+ * Returns the user of these claims, which are verified, and takes the profile from them unless the user is paused. Creates the user if there is none.
  * Undefined if the user is being erased. Throws `username_taken`.
  */
 export async function findOrMakeUser(core: Core, claims: JWTPayload): Promise<IdentityRow | undefined> {
@@ -49,7 +50,7 @@ export async function findOrMakeUser(core: Core, claims: JWTPayload): Promise<Id
   let user = await findUser(core, subject);
   if (!user) await makeUser(core, subject, claims);
   user ??= await findUser(core, subject);
-  if (user) await takeProfile(core, user, profileOf(claims));
+  if (user?.paused_at === null) await takeProfile(core, user, profileOf(claims));
   return user;
 }
 

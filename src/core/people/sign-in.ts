@@ -1,17 +1,20 @@
-import { ParleyError } from "../../errors.ts";
+import { type ErrorCode, ParleyError } from "../../errors.ts";
 import type { Caller, Verified } from "../node/caller.ts";
 import type { Core } from "../node/core.ts";
 import { JWT_FORM, verifyJwt } from "./sign-in-jwt.ts";
 import { lookUpToken } from "./tokens.ts";
 import { findActing } from "./users.ts";
 
-/** Returns the caller of a recently verified token from memory. */
-export function knownCaller(core: Core, token: string): Caller | undefined {
+/** Errors of a check after which a caller may not continue. */
+const ENDING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid_token", "user_paused"]);
+
+/** Returns a recently verified token from memory. */
+export function findVerified(core: Core, token: string): Verified | undefined {
   const verified = core.verifiedTokens.find(token, changes(core));
   if (!verified || verified.expiresAt <= core.clock()) return undefined;
   // The provider's keys may have expired since.
   if (verified.byKeySet && !core.identityProvider?.keySet?.current()) return undefined;
-  return verified.caller;
+  return verified;
 }
 
 /** Reports whether the token was valid at its last use, so that it does not count as a guess. */
@@ -20,16 +23,22 @@ export function wasValid(core: Core, token: string): boolean {
 }
 
 /**
- * Verifies a token that `knownCaller` does not know, and returns its caller. Throws `invalid_token` if it is malformed, unknown,
- * revoked or expired, and what `verifyJwt` throws.
+ * Verifies a token that `findVerified` does not find. Throws `invalid_token` if it is malformed, unknown, revoked or expired, and
+ * what `verifyJwt` throws.
  */
-export async function verifyToken(core: Core, token: string): Promise<Caller> {
-  return (await verify(core, token, false)).caller;
+export function verifyToken(core: Core, token: string): Promise<Verified> {
+  return verify(core, token, false);
 }
 
-/** Verifies a token of an existing user, without creating one. Throws as `verifyToken` does. */
-export function verifyKnownToken(core: Core, token: string): Promise<Verified> {
-  return verify(core, token, true);
+/** Verifies a token of an existing user, without creating one. Throws as `verifyToken` does, and `user_paused`. */
+export async function verifyKnownToken(core: Core, token: string): Promise<Verified> {
+  return requireActive(await verify(core, token, true));
+}
+
+/** Throws `user_paused`. */
+export function requireActive(verified: Verified): Verified {
+  if (verified.isPaused) throw new ParleyError("user_paused");
+  return verified;
 }
 
 async function verify(core: Core, token: string, known: boolean): Promise<Verified> {
@@ -49,22 +58,24 @@ async function verify(core: Core, token: string, known: boolean): Promise<Verifi
 }
 
 /**
- * Reports whether a token is still valid for its caller, and the user as whom its holder acts still exists. Never creates a user,
- * who may have been deleted.
+ * Returns why a token is no longer valid for its caller, or the user as whom its holder acts is erased or paused; undefined if the
+ * caller may continue. Never creates a user, who may have been deleted.
  */
-export async function isStillValid(core: Core, token: string, caller: Caller): Promise<boolean> {
+export async function findRefusal(core: Core, token: string, caller: Caller): Promise<ErrorCode | undefined> {
   const { userId, actedById } = caller;
   try {
-    const holder = knownCaller(core, token) ?? (await verify(core, token, true)).caller;
-    if (holder.userId !== (actedById ?? userId)) return false;
-    return actedById === null || (await findActing(core, { id: userId })) !== undefined;
+    const found = findVerified(core, token);
+    const { caller: holder } = found ? requireActive(found) : await verifyKnownToken(core, token);
+    if (holder.userId !== (actedById ?? userId)) return "invalid_token";
+    if (actedById !== null && (await findActing(core, { id: userId })) === undefined) return "invalid_token";
+    return undefined;
   } catch (error) {
     // If the check fails for another reason, the token counts as valid until the next check.
-    return !(error instanceof ParleyError && error.code === "invalid_token");
+    return error instanceof ParleyError && ENDING.has(error.code) ? error.code : undefined;
   }
 }
 
-/** Returns a number that differs after tokens or keys of the provider were revoked; null if it is unknown. */
+/** Returns a number that differs after tokens or keys of the provider were revoked, or users paused; null if it is unknown. */
 function changes({ db, identityProvider }: Core): number | null {
   const revocations = db.revocations();
   return revocations === null ? null : revocations + (identityProvider?.keySet?.changes() ?? 0);

@@ -78,7 +78,8 @@ export async function lookUpToken(core: DataAccess, token: string): Promise<Veri
   if (!row) throw new ParleyError("invalid_token");
   const scopes = new Set(row.scopes.split(" "));
   const caller = { userId: row.user_id, tokenId: row.id, scopes, actedById: null };
-  return { caller, expiresAt: row.expires_at ?? Number.POSITIVE_INFINITY };
+  const isPaused = row.paused_at !== null;
+  return { caller, isPaused, expiresAt: row.expires_at ?? Number.POSITIVE_INFINITY };
 }
 
 interface NewToken {

@@ -32,6 +32,7 @@ import {
   optional,
   type Parsed,
   phoneNumber,
+  trueOrFalse,
   username,
 } from "../resource/fields.ts";
 import { searchNames } from "../resource/name-search.ts";
@@ -78,6 +79,10 @@ const userMembers = {
   ),
   data: described(orNull(anyObject), "A JSON object for your app, which only the user and admins see."),
   created_at: time,
+  paused_at: described(
+    orNull(time),
+    "When an administrator paused the user; null if the user is not paused.",
+  ),
   storage: storageUse,
   last_active_at: described(orNull(time), "The user's last request; null if there was none."),
 };
@@ -112,7 +117,14 @@ export const userFilters = {
 };
 
 /** The fields that an admin can change. */
-export const userChanges = { ...profileFields, ...operatorFields, ...identityChanges };
+export const userChanges = {
+  ...profileFields,
+  ...operatorFields,
+  ...identityChanges,
+  paused: optional(
+    describedField(trueOrFalse, "True refuses all requests of the user, and as the user, until it is false."),
+  ),
+};
 
 /**
  * Creates a user; `caller` is null on the command line. A request with an Idempotency-Key is idempotent. Throws
@@ -146,6 +158,7 @@ export async function createUser(
     message_limit: row.messageLimit,
     data: row.data,
     created_at: result.createdAt,
+    paused_at: null,
     used: 0,
     seen_at: null,
   });
@@ -183,12 +196,13 @@ export async function getUserByName(core: DataAccess, username: string): Promise
 /** A user by id, or by any spelling of the username that compares equal. */
 export type NamedUser = { id: string } | { username: string };
 
-/** Returns the id of the user as whom somebody acts; undefined if there is none. */
+/** Returns the id of the user as whom somebody acts; undefined if there is none. Throws `user_paused`. */
 export async function findActing(core: DataAccess, named: NamedUser): Promise<string | undefined> {
   const user =
     "id" in named
       ? await findUserById(core.db, named.id)
       : await findUserByName(core.db, usernameKey(named.username));
+  if (user && user.paused_at !== null) throw new ParleyError("user_paused");
   return user?.id;
 }
 
@@ -216,18 +230,25 @@ export async function getUserWithUnread(core: DataAccess, id: string): Promise<V
 }
 
 /**
- * Changes the profile and the identities of a user. Throws `user_not_found`, `identity_taken`, `count_limit_reached` and
- * `precondition_failed`.
+ * Changes the profile and the identities of a user, and pauses or resumes the user. Throws `user_not_found`, `identity_taken`,
+ * `count_limit_reached`, `precondition_failed`, and `invalid_parameter` for callers who would pause themselves.
  */
 export async function updateUser(
   core: DataAccess,
   caller: Caller | null,
   id: string,
-  { issuer, subject, ...profile }: Parsed<typeof userChanges>,
+  { issuer, subject, paused, ...profile }: Parsed<typeof userChanges>,
   expected: Expected,
 ): Promise<Versioned> {
   const identity = toIdentity(core, { issuer, subject });
-  await updateProfile(core, caller, id, profile, expected, identity);
+  if (paused && (caller?.userId === id || caller?.actedById === id)) {
+    throw new ParleyError(
+      "invalid_parameter",
+      "You can't pause yourself: you could not undo it. Another administrator can.",
+      { param: "paused" },
+    );
+  }
+  await updateProfile(core, caller, id, profile, expected, { identity, isPaused: paused });
   return readBack(getUserWithUnread(core, id));
 }
 
@@ -290,6 +311,7 @@ function toUser(core: DataAccess, row: Omit<DetailedUserRow, "conversation_id" |
     message_limit: row.message_limit,
     data: row.data === null ? null : JSON.parse(row.data),
     created_at: toSeconds(row.created_at),
+    paused_at: row.paused_at === null ? null : toSeconds(row.paused_at),
     storage: toStorage(core, row.used),
     last_active_at: row.seen_at === null ? null : toSeconds(row.seen_at),
   };

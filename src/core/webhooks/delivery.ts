@@ -1,5 +1,5 @@
 import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
-import { findEnabledWebhook } from "../../db/queries/webhooks/webhooks.ts";
+import { findWebhookToSend } from "../../db/queries/webhooks/webhooks.ts";
 import { type Answer, post } from "../../util/post.ts";
 import type { Core } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
@@ -19,7 +19,7 @@ export async function deliver(
   signal: AbortSignal,
   onNoAnswer: (webhookId: string, error: unknown) => void,
 ): Promise<boolean | undefined> {
-  const hook = await findEnabledWebhook(core.db, delivery.webhook_id);
+  const hook = await findWebhookToSend(core.db, delivery.webhook_id);
   if (!hook) return undefined;
   const kind = hook.public_key === null ? webhookDelivery : pushDelivery;
   const request = await kind.toRequest(core, hook, delivery);

@@ -31,6 +31,7 @@ const TOKEN: readonly ErrorCode[] = [
   "invalid_parameter",
   "invalid_token",
   "insufficient_scope",
+  "user_paused",
   "username_taken",
   "user_not_found",
   "rate_limited",

@@ -1,7 +1,7 @@
 import type { FastifyReply } from "fastify";
-import type { Caller } from "../../core/node/caller.ts";
+import type { Caller, Verified } from "../../core/node/caller.ts";
 import type { Core } from "../../core/node/core.ts";
-import { knownCaller, verifyToken, wasValid } from "../../core/people/sign-in.ts";
+import { findVerified, requireActive, verifyToken, wasValid } from "../../core/people/sign-in.ts";
 import type { Scope } from "../../core/people/tokens.ts";
 import { findActing } from "../../core/people/users.ts";
 import { newUsername } from "../../core/resource/fields.ts";
@@ -32,7 +32,7 @@ export function authenticate(
 
 /**
  * Returns the caller with the token's scopes as another user. The request counts for the token, and is no activity of that user.
- * Throws `insufficient_scope`, `invalid_parameter` and `user_not_found`.
+ * Throws `insufficient_scope`, `invalid_parameter`, `user_not_found` and `user_paused`.
  */
 async function actAs(
   { core, log }: HttpContext,
@@ -59,7 +59,7 @@ export function actingFields({ userId, actedById }: Caller): object {
 }
 
 /**
- * Returns the holder of a request's token. Throws, or rejects with, `missing_token`, `invalid_token`, `rate_limited`, or the
+ * Returns the holder of a request's token. Throws, or rejects with, `missing_token`, `invalid_token`, `user_paused`, `rate_limited`, or the
  * reason why a user of the identity provider cannot sign in. A token that was valid when it was last sent is not a guess:
  * it is checked even while its address is refused for invalid tokens.
  */
@@ -71,15 +71,18 @@ function authenticateHolder(
   const token = tokenOf(context.core, request);
   if (token === undefined && request.headers.authorization === undefined)
     throw new ParleyError("missing_token");
-  const caller = token === undefined ? undefined : knownCaller(context.core, token);
-  if (caller) return admit(context, caller, reply);
+  const verified = token === undefined ? undefined : findVerified(context.core, token);
+  if (verified) return admit(context, verified, reply);
   if (token === undefined || !wasValid(context.core, token)) context.rates.refuseGuess(request, reply);
   return verify(context, request, reply, token);
 }
 
-/** Counts a request with a valid token. Throws `rate_limited`. */
-function admit({ core, rates }: HttpContext, caller: Caller, reply?: FastifyReply): Caller {
+/** Counts a request with a valid token. Throws `rate_limited` and `user_paused`. */
+function admit({ core, rates }: HttpContext, verified: Verified, reply?: FastifyReply): Caller {
+  const { caller } = verified;
   rates.count(caller, reply);
+  // The activity of a paused user stays, because contacts see it.
+  requireActive(verified);
   const now = core.clock();
   core.activity.note(caller.userId, now);
   if (caller.tokenId !== null) core.activity.note(caller.tokenId, now);

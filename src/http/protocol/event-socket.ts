@@ -43,6 +43,7 @@ const CLOSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "malformed_body",
   "missing_token",
   "invalid_token",
+  "user_paused",
   "rate_limited",
 ]);
 

@@ -11,7 +11,7 @@ import {
   type Transport,
   type TypingFrame,
 } from "../../core/node/event-hub.ts";
-import { isStillValid } from "../../core/people/sign-in.ts";
+import { findRefusal } from "../../core/people/sign-in.ts";
 import type { ErrorCode } from "../../errors.ts";
 
 /** Selects the events that a stream sends. */
@@ -148,8 +148,8 @@ export class EventStream implements Listener {
     if (this.#subscription.showsTyping && this.#hasStarted && !this.#ended) this.#wire.sendTyping(frame);
   }
 
-  isAllowed(): Promise<boolean> {
-    return isStillValid(this.#core, this.#subscription.token, this.#subscription.caller);
+  findRefusal(): Promise<ErrorCode | undefined> {
+    return findRefusal(this.#core, this.#subscription.token, this.#subscription.caller);
   }
 
   end(code: ErrorCode): void {

@@ -12,6 +12,7 @@ const statuses: Record<ErrorCode, number> = {
   missing_token: 401,
   invalid_token: 401,
   insufficient_scope: 403,
+  user_paused: 403,
   invalid_signature: 403,
   origin_not_allowed: 403,
   not_uploader: 403,

@@ -62,7 +62,7 @@ const PAGE = { cursor: NEWEST, newer: false, limit: 5 };
 const USER = {
   ...({ id: true, username: true, phone_number: true, display_name: true, avatar_url: true } as const),
   ...({ avatar_id: true, kind: true, data: true, message_limit: true } as const),
-  ...({ conversation_id: true, created_at: true, version: true } as const),
+  ...({ conversation_id: true, created_at: true, version: true, paused_at: true } as const),
 };
 const DETAILED_USER = { ...USER, ...({ accepts_everyone: true, used: true, seen_at: true } as const) };
 const TOKEN = {
@@ -166,6 +166,7 @@ async function allExpected(): Promise<Expected[]> {
     await expectRead((db) => findGroups(db, ["a"]), GROUP),
     await expectRead((db) => findIdentity(db, "a", "b"), {
       ...{ user_id: true, display_name: true, avatar_url: true, phone_number: true, set_fields: true },
+      ...{ paused_at: true },
     }),
     await expectRead((db) => allIdentities(db, "a"), { issuer: true, subject: true }),
     await expectRead((db) => findJoined(db, "a", ["b"]), JOINED),

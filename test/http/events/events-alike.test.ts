@@ -144,7 +144,10 @@ test("waiting streams get the event types they ask for, each event once and in o
 async function waitingListener(
   server: TestApp,
   who: Person,
-  { skipped = 0, isAllowed = async () => true } = {},
+  {
+    skipped = 0,
+    findRefusal = async () => undefined,
+  }: Partial<Pick<Listener, "findRefusal">> & { skipped?: number } = {},
 ) {
   const { core } = server.app;
   const { number } = await lastEvent(core.db, who.id);
@@ -161,7 +164,7 @@ async function waitingListener(
     },
     wake: (upTo) => seen.woken.push(upTo - number),
     sendTyping() {},
-    isAllowed,
+    findRefusal,
     end: () => seen.ended++,
   };
   await hub.add(core, listener);
@@ -180,7 +183,7 @@ test("a stream reads events itself after a gap, or if there are too many or mixe
   const [ann] = people;
   const next = await waitingListener(server, ann);
   const behind = await waitingListener(server, ann, { skipped: 1 });
-  const revoked = await waitingListener(server, ann, { isAllowed: async () => false });
+  const revoked = await waitingListener(server, ann, { findRefusal: async () => "invalid_token" });
   await say(server, ann, group.conversation_id, "Hello");
   for (const { look } of [next, behind, revoked]) await look();
   assert.deepEqual(next.seen, { sent: ["message.created"], woken: [], ended: 0 });
@@ -223,14 +226,14 @@ test("of two changes during the check of a token, the first is sent and the othe
   const server = await startApp(t);
   const { people, group } = await busyGroup(server);
   const [ann] = people;
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const stream = await waitingListener(server, ann, { isAllowed: () => promise });
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const stream = await waitingListener(server, ann, { findRefusal: () => promise });
   for (const text of ["One", "Two"]) {
     await say(server, ann, group.conversation_id, text);
     await stream.look();
   }
   assert.deepEqual(stream.seen, { sent: [], woken: [], ended: 0 });
-  resolve(true);
+  resolve(undefined);
   assert.ok(await eventually(async () => stream.seen.woken.length > 0));
   assert.deepEqual(stream.seen, { sent: ["message.created"], woken: [2], ended: 0 });
 });
@@ -239,12 +242,12 @@ test("a stream that reads during the check of its token is not sent the same eve
   const server = await startApp(t);
   const { people, group } = await busyGroup(server);
   const [ann] = people;
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const stream = await waitingListener(server, ann, { isAllowed: () => promise });
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const stream = await waitingListener(server, ann, { findRefusal: () => promise });
   await say(server, ann, group.conversation_id, "Hello");
   await stream.look();
   stream.read();
-  resolve(true);
+  resolve(undefined);
   assert.ok(await eventually(async () => stream.seen.woken.length > 0));
   assert.deepEqual(stream.seen, { sent: [], woken: [1], ended: 0 });
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { allTokens, revokeToken } from "../../../src/core/people/tokens.ts";
+import { updateUser } from "../../../src/core/people/users.ts";
 import { startOn, type TestApp, testConfig } from "../../support/app.ts";
 import { commandLine, tokenOf } from "../../support/command.ts";
 import { testDatabase } from "../../support/engines/postgres.ts";
@@ -92,6 +93,18 @@ test("revoking a token on one node ends its streams on the other", async (t) => 
   const [token] = await allTokens(one.app.core);
   await revokeToken(one.app.core, null, token!.id);
   await stream.ended;
+});
+
+test("pausing a user on one node ends their streams on the other, which refuses them", async (t) => {
+  const [one, other] = await startNodes(t);
+  const ann = await person(one, "ann");
+  const stream = await listen(t, other, ann);
+  await updateUser(one.app.core, null, ann.id, { paused: true }, null);
+  await stream.ended;
+  const status = async () => (await fetch(`${other.url}/v1/me`, { headers: ann.headers })).status;
+  assert.equal(await status(), 403);
+  await updateUser(one.app.core, null, ann.id, { paused: false }, null);
+  assert.ok(await eventually(async () => (await status()) === 200));
 });
 
 test("another node continues the numbers of events if the numbering node is killed", async (t) => {

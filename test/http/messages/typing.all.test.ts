@@ -253,7 +253,7 @@ test("a stream whose token has ended gets no typing", async (t) => {
       send() {},
       wake() {},
       sendTyping: () => seen.frames++,
-      isAllowed: async () => isValid,
+      findRefusal: async () => (isValid ? undefined : "invalid_token"),
       end: () => seen.ended++,
     });
     for (let i = 0; i < 2; i++) {

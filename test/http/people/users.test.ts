@@ -44,7 +44,11 @@ scenarios(open, office, [
           "GET",
           "/v1/me",
         );
-        const { last_active_at: _, accepts_everyone: __, message_limit: ___, ...account } = body;
+        const { last_active_at, accepts_everyone, message_limit, paused_at, ...account } = body;
+        assert.deepEqual(
+          [last_active_at, accepts_everyone, message_limit, paused_at],
+          [null, false, null, null],
+        );
         assertHas((await me).body, account);
       },
     },

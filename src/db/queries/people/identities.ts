@@ -2,7 +2,7 @@ import { ParleyError } from "../../../errors.ts";
 import { type Reader, type Statement, sql } from "../../sql.ts";
 import { all, batch, get, run, type Write, write } from "../../write.ts";
 import { type NewEntry, recordEntry } from "../record/audit-trail.ts";
-import { changeProfile, findProfile, type ProfileRow, type UpdateUser, updateUser } from "./profiles.ts";
+import { changeProfile, findProfile, type ProfileRow } from "./profiles.ts";
 import { NOTE_REVOCATION } from "./tokens.ts";
 import { type CreateUser, createUser, type Made } from "./users.ts";
 
@@ -25,10 +25,13 @@ type Comparable = Pick<ProfileRow, keyof ClaimedProfile | "set_fields">;
 
 export interface IdentityRow extends Comparable {
   user_id: string;
+  /** When an administrator paused the user (milliseconds); null if the user is not paused. */
+  paused_at: number | null;
 }
 
 function find({ issuer, subject }: Identity): Statement<IdentityRow> {
-  return sql`SELECT i.user_id, u.display_name, u.avatar_url, u.phone_number, u.set_fields
+  return sql`SELECT i.user_id, u.display_name, u.avatar_url, u.phone_number, u.set_fields,
+      u.paused_at
     FROM identities i JOIN users u ON u.id = i.user_id
     WHERE i.issuer = ${issuer} AND i.subject = ${subject}`;
 }
@@ -115,7 +118,7 @@ const MAX_IDENTITIES = 20;
  * Part of other writes: adds the identity, and reports whether the user did not have it. Throws `identity_taken` and
  * `count_limit_reached`.
  */
-function* addIdentity(userId: string, identity: Identity, entry: NewEntry): Write<boolean> {
+export function* addIdentity(userId: string, identity: Identity, entry: NewEntry): Write<boolean> {
   const holder = yield* get(find(identity));
   if (holder?.user_id === userId) return false;
   if (holder) {
@@ -135,7 +138,7 @@ function* addIdentity(userId: string, identity: Identity, entry: NewEntry): Writ
 }
 
 /** Part of other writes: refuses JWTs of the user from now on, and reports whether the user had any identity. */
-function* removeIdentities(userId: string, entry: NewEntry): Write<boolean> {
+export function* removeIdentities(userId: string, entry: NewEntry): Write<boolean> {
   const removed = yield* all(identitiesOf(userId));
   if (removed.length === 0) return false;
   yield* batch([
@@ -146,22 +149,4 @@ function* removeIdentities(userId: string, entry: NewEntry): Write<boolean> {
   return true;
 }
 
-interface UpdateLinkedUser extends UpdateUser {
-  /** Null removes all identities. */
-  identity: Identity | null;
-  linkEntry: NewEntry;
-}
-
-/** Changes the profile and the identities. Throws what `updateUser` throws, `identity_taken` and `count_limit_reached`. */
-const updateLinkedUser = write(
-  { publishesEvents: true, revokesTokens: true },
-  function* ({ identity, linkEntry, ...update }: UpdateLinkedUser): Write<void> {
-    yield* updateUser(update);
-    const isChange = identity
-      ? yield* addIdentity(update.id, identity, linkEntry)
-      : yield* removeIdentities(update.id, linkEntry);
-    if (isChange) yield* run(sql`UPDATE users SET version = version + 1 WHERE id = ${update.id}`);
-  },
-);
-
-export const identityWrites = { createIdentity, createLinkedUser, updateLinkedUser, takeProfile };
+export const identityWrites = { createIdentity, createLinkedUser, takeProfile };

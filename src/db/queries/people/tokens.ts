@@ -21,9 +21,17 @@ export interface TokenRow {
 
 const COLUMNS = sql`id, user_id, name, scopes, expires_at, created_at, last_used_at`;
 
+/** A token, and when its user was paused (milliseconds); null if the user is not. */
+interface HeldTokenRow extends TokenRow {
+  paused_at: number | null;
+}
+
 /** Finds a token by its SHA-256. The token itself is not stored. */
-export function findToken(db: Reader, hash: Uint8Array): Promise<TokenRow | undefined> {
-  return db.get<TokenRow>(sql`SELECT ${COLUMNS} FROM tokens WHERE hash = ${hash}`);
+export function findToken(db: Reader, hash: Uint8Array): Promise<HeldTokenRow | undefined> {
+  return db.get<HeldTokenRow>(
+    sql`SELECT ${COLUMNS}, (SELECT u.paused_at FROM users u WHERE u.id = tokens.user_id) AS paused_at
+      FROM tokens WHERE hash = ${hash}`,
+  );
 }
 
 /** Part of each write that revokes tokens: makes processes drop the verified tokens that they have in memory. */

@@ -18,6 +18,8 @@ export interface UserRow extends SenderRow {
   version: number;
   /** Messages per minute; 0 means no limit, null that of the server. */
   message_limit: number | null;
+  /** When an administrator paused the user (milliseconds); null if the user is not paused. */
+  paused_at: number | null;
 }
 
 /** A user as other users see them. */
@@ -44,7 +46,7 @@ export interface DetailedUserRow extends UserRow {
   seen_at: number | null;
 }
 
-const COLUMNS = sql`${SENDER}, phone_number, data, conversation_id, created_at, version, message_limit`;
+const COLUMNS = sql`${SENDER}, phone_number, data, conversation_id, created_at, version, message_limit, paused_at`;
 const DETAILS = sql`${COLUMNS}, accepts_everyone,
   COALESCE((SELECT s.used FROM storage s WHERE s.user_id = users.id), 0) AS used,
   (SELECT a.seen_at FROM activity a WHERE a.user_id = users.id) AS seen_at`;

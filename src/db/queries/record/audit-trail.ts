@@ -55,6 +55,8 @@ export const ACTIONS = [
   "user.created",
   "user.deleted",
   "user.updated",
+  "user.paused",
+  "user.resumed",
   "user.linked",
   "user.unlinked",
   "webhook.created",

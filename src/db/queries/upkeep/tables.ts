@@ -37,6 +37,7 @@ export const TABLES: readonly Table[] = [
       "set_fields",
       "version",
       "folded_key",
+      "paused_at",
     ],
   ),
   table(

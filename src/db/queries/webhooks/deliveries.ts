@@ -4,7 +4,7 @@ import { type Reader, type Statement, sql } from "../../sql.ts";
 import { all, batch, eraseSome, get, run, type Write, write } from "../../write.ts";
 import type { NewEntry } from "../record/audit-trail.ts";
 import { INTO_DELIVERIES, MAX_PENDING, PENDING } from "./hand-out.ts";
-import { disableWebhook, getWebhook, noteFailing } from "./webhooks.ts";
+import { disableWebhook, getWebhook, IS_SENT_TO, noteFailing } from "./webhooks.ts";
 
 /** An event on its way to a webhook. Times are milliseconds. */
 export interface DeliveryRow {
@@ -124,7 +124,7 @@ export interface DueWebhook {
   user_id: string;
 }
 
-/** Lists enabled webhooks with due deliveries. */
+/** Lists webhooks with due deliveries. Those of paused users wait. */
 export function webhooksWithDue(db: Reader, now: number): Promise<DueWebhook[]> {
   const next = (behind: Statement) =>
     sql`SELECT webhook_id FROM deliveries WHERE next_at IS NOT NULL ${behind} ORDER BY webhook_id LIMIT 1`;
@@ -133,9 +133,9 @@ export function webhooksWithDue(db: Reader, now: number): Promise<DueWebhook[]> 
     sql`WITH RECURSIVE waiting (id) AS (
         SELECT (${next(sql``)}) AS id
         UNION ALL SELECT (${next(sql`AND webhook_id > waiting.id`)}) FROM waiting WHERE waiting.id IS NOT NULL)
-      SELECT w.id, w.user_id FROM waiting CROSS JOIN webhooks w
-      WHERE w.id = waiting.id AND w.disabled_at IS NULL
-        AND EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.next_at <= ${now})`,
+      SELECT webhooks.id, webhooks.user_id FROM waiting CROSS JOIN webhooks
+      WHERE webhooks.id = waiting.id AND ${IS_SENT_TO}
+        AND EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = webhooks.id AND d.next_at <= ${now})`,
   );
 }
 

@@ -79,9 +79,13 @@ export function findAnyWebhook(db: Reader, id: string): Promise<WebhookRow | und
   return db.get(sql`SELECT ${HOOK_COLUMNS} FROM webhooks WHERE id = ${id} AND public_key IS NULL`);
 }
 
-/** Finds a webhook to send to; undefined if it is deleted or disabled. */
-export function findEnabledWebhook(db: Reader, id: string): Promise<WebhookRow | undefined> {
-  return db.get(sql`SELECT ${HOOK_COLUMNS} FROM webhooks WHERE id = ${id} AND disabled_at IS NULL`);
+/** Holds for webhooks that are sent to: enabled ones whose owner is not paused. */
+export const IS_SENT_TO = sql`webhooks.disabled_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM users u WHERE u.id = webhooks.user_id AND u.paused_at IS NOT NULL)`;
+
+/** Finds a webhook to send to; undefined if it is deleted or disabled, or its owner is paused. */
+export function findWebhookToSend(db: Reader, id: string): Promise<WebhookRow | undefined> {
+  return db.get(sql`SELECT ${HOOK_COLUMNS} FROM webhooks WHERE id = ${id} AND ${IS_SENT_TO}`);
 }
 
 /** Whether any webhook of any user is enabled. */
@@ -93,10 +97,10 @@ export async function hasEnabled(db: Reader): Promise<boolean> {
   return found !== undefined;
 }
 
-/** Returns those of the webhooks that exist and are enabled. */
-export async function listEnabled(db: Reader, ids: readonly string[]): Promise<string[]> {
+/** Returns those of the webhooks that are sent to. */
+export async function listSentTo(db: Reader, ids: readonly string[]): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
-    sql`SELECT id FROM webhooks WHERE id IN (${list(ids)}) AND disabled_at IS NULL`,
+    sql`SELECT id FROM webhooks WHERE id IN (${list(ids)}) AND ${IS_SENT_TO}`,
   );
   return rows.map(({ id }) => id);
 }

@@ -64,7 +64,7 @@ export const userOperations: readonly Operation[] = [
     path: "/v1/users/:id",
     id,
     scope: "admin",
-    summary: "Update a user's profile and identities",
+    summary: "Update, pause or resume a user",
     body: userChanges,
     answer: { status: 200, resource: userWithUnreadResource, versioned: true },
     errors: ["user_not_found", "identity_taken", "count_limit_reached", "precondition_failed"],

@@ -129,8 +129,10 @@ function addUserCommands(program: Command, io: Io): void {
     .option("--name <text>", 'name that others see; "" for none')
     .option("--phone <number>", 'phone number; "" for none')
     .option("--avatar-url <url>", 'URL of a picture; "" for none')
+    .option("--pause", "refuse all requests of this user until --resume; nothing is lost")
+    .addOption(new Option("--resume", "accept requests of this user again").conflicts("pause"))
     .option("--json", "print JSON")
-    .description("change the profile of a user")
+    .description("change the profile of a user, pause or resume them")
     .action(async (name, options) => (await import("./server/user.ts")).editUser(io, name, options));
   user
     .command("remove")

@@ -55,7 +55,7 @@ test("commands add and remove users and tokens of a running server, at once", as
   assert.equal(await statusWith(command.url, other), 200);
   assert.match(
     (await command.run("user", "list")).stdout,
-    /^ID +USERNAME +PHONE +CREATED +ACTIVE +FILES\nusr_\w+ +Zoë +555-0100 +\S+Z +\S+Z +0 B\n/,
+    /^ID +USERNAME +PHONE +CREATED +ACTIVE +FILES +PAUSED\nusr_\w+ +Zoë +555-0100 +\S+Z +\S+Z +0 B *\n/,
   );
   const profile = ["--name", "Zoë B.", "--phone", "", "--avatar-url", "https://example.com/z.png", "--json"];
   const edited = JSON.parse((await command.run("user", "edit", "zoë", ...profile)).stdout);
@@ -64,6 +64,14 @@ test("commands add and remove users and tokens of a running server, at once", as
     ["Zoë B.", null, "https://example.com/z.png"],
   );
   assert.equal((await command.run("user", "edit", "zoë", "--name", "")).stderr, "Changed Zoë.\n");
+  assert.equal((await command.run("user", "edit", "zoë", "--pause")).stderr, "Paused Zoë.\n");
+  assert.equal(await statusWith(command.url, other), 403);
+  assert.match((await command.run("user", "list")).stdout, / 0 B +\S+Z\n/);
+  assert.equal(
+    (await command.run("user", "edit", "zoë", "--resume", "--name", "Z")).stderr,
+    "Resumed Zoë.\n",
+  );
+  assert.equal(await statusWith(command.url, other), 200);
   assert.equal((await command.run("user", "remove", "ZOË")).code, 0);
   assert.equal(await statusWith(command.url, other), 401);
 });
@@ -87,6 +95,7 @@ test("a failing command ends with 2 and says how to fix it, without a stack", as
     [["user", "edit", "nobody", "--name", "x"], /^parley: No user/],
     [["user", "edit", "x"], /^parley: Say what to change/],
     [["user", "edit", "x", "--avatar-url", "ftp://x"], /^parley: --avatar-url must be/],
+    ["user edit x --pause --resume".split(" "), /cannot be used with/],
     [["user", "list", "--as", "x"], /unknown option/],
     [["nonsense"], /unknown command/],
     [["user", "add"], /missing required argument/],

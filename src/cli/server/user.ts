@@ -52,34 +52,43 @@ export async function listUsers(io: Io, options: JsonOption): Promise<void> {
   if (options.json) return io.print(JSON.stringify(users));
   printTable(
     io,
-    ["ID", "USERNAME", "PHONE", "CREATED", "ACTIVE", "FILES"],
-    users.map(({ id, username, phone_number, created_at, last_active_at, storage }) => [
+    ["ID", "USERNAME", "PHONE", "CREATED", "ACTIVE", "FILES", "PAUSED"],
+    users.map(({ id, username, phone_number, created_at, last_active_at, storage, paused_at }) => [
       ...[id, username, phone_number ?? "", isoTime(created_at)],
       last_active_at === null ? "" : isoTime(last_active_at),
       roundedSize(storage.used).padStart(9),
+      paused_at === null ? "" : isoTime(paused_at),
     ]),
   );
 }
 
-/** Changes the profile of a user. An empty text clears a field. */
-export async function editUser(
-  io: Io,
-  name: string,
-  options: JsonOption & { name?: string; phone?: string; avatarUrl?: string },
-): Promise<void> {
+interface EditOptions extends JsonOption {
+  name?: string;
+  phone?: string;
+  avatarUrl?: string;
+  pause?: boolean;
+  resume?: boolean;
+}
+
+/** Changes the profile of a user, pauses or resumes them. An empty text clears a field. */
+export async function editUser(io: Io, name: string, options: EditOptions): Promise<void> {
   const changes = {
     display_name: readChange("--name", profileName, options.name),
     phone_number: readChange("--phone", phoneNumber, options.phone),
     avatar_url: readChange("--avatar-url", avatarUrl, options.avatarUrl),
+    paused: options.pause ?? (options.resume ? false : undefined),
   };
   if (Object.values(changes).every((value) => value === undefined))
-    throw new OperatorError("Say what to change: --name, --phone or --avatar-url.");
+    throw new OperatorError("Say what to change: --name, --phone, --avatar-url, --pause or --resume.");
   const { json } = await withDataAccess(readConfig(io.env), async (core) => {
     const { id } = await getUserByName(core, name);
     return updateUser(core, null, id, changes, null);
   });
   if (options.json) io.print(json);
-  else io.warn(`Changed ${JSON.parse(json).username}.`);
+  else
+    io.warn(
+      `${changes.paused === undefined ? "Changed" : changes.paused ? "Paused" : "Resumed"} ${JSON.parse(json).username}.`,
+    );
 }
 
 function readChange<T>(label: string, field: Field<T>, text: string | undefined): T | null | undefined {

@@ -36,27 +36,32 @@ for (const [status, code] of PASSING)
     assert.equal(sends, 2);
   });
 
-test("a message waits for a valid token", async (t) => {
-  const app = await server();
-  const { ann, conversation } = await pair(app);
-  let isValid = false;
-  const between = await proxy(t, app.url, (path) =>
-    path === "/v1/messages" && !isValid ? refusal(401, "invalid_token") : "pass",
-  );
-  const device = await openDevice(t, { url: between.url, token: ann.token });
-  const pending = () => device.sync.outbox().getSnapshot()[0];
-  device.sync.send(conversation, { text: "waits" });
-  assert.ok(await eventually(async () => pending()?.reason?.code === "invalid_token"));
-  assert.equal(pending()!.state, "waiting");
-  isValid = true;
-  device.sync.wake();
-  assert.ok(await eventually(async () => pending() === undefined));
-  const { data } = await device.client.messages.list({ conversation_id: conversation });
-  assert.deepEqual(
-    data.map(({ text }) => text),
-    ["waits"],
-  );
-});
+const REFUSED = [
+  [401, "invalid_token"],
+  [403, "user_paused"],
+] as const;
+for (const [status, code] of REFUSED)
+  test(`a message that is refused with ${code} waits`, async (t) => {
+    const app = await server();
+    const { ann, conversation } = await pair(app);
+    let isValid = false;
+    const between = await proxy(t, app.url, (path) =>
+      path === "/v1/messages" && !isValid ? refusal(status, code) : "pass",
+    );
+    const device = await openDevice(t, { url: between.url, token: ann.token });
+    const pending = () => device.sync.outbox().getSnapshot()[0];
+    device.sync.send(conversation, { text: "waits" });
+    assert.ok(await eventually(async () => pending()?.reason?.code === code));
+    assert.equal(pending()!.state, "waiting");
+    isValid = true;
+    device.sync.wake();
+    assert.ok(await eventually(async () => pending() === undefined));
+    const { data } = await device.client.messages.list({ conversation_id: conversation });
+    assert.deepEqual(
+      data.map(({ text }) => text),
+      ["waits"],
+    );
+  });
 
 test("a message that finds the storage full fails visibly", async (t) => {
   const app = await server();

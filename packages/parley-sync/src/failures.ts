@@ -36,8 +36,9 @@ export function isPassing(error: unknown): boolean {
   );
 }
 
-/** Whether the token is invalid, expired or revoked. The next one may be valid. */
-export const isSignedOut = (error: unknown) => toApiError(error)?.status === 401;
+/** Whether the token is invalid, expired or revoked, or its user paused. The same request may succeed with the next token, or later. */
+export const isSignedOut = (error: unknown) =>
+  toApiError(error)?.status === 401 || isCode(error, "user_paused");
 
 export function toReason(error: unknown): Reason {
   const known = toApiError(error);

@@ -7,7 +7,7 @@ import { noChromium } from "../support/engines/chromium.ts";
 import { eventually } from "../support/files-on-disk.ts";
 import { verify } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
-import { assertAccessible, makeContact } from "./browser.ts";
+import { assertAccessible, makeContact, openPage, signIn } from "./browser.ts";
 import { addUser, dialog, go, hear, openOffice, press, row, sendNote } from "./in-admin.ts";
 
 const skip = noChromium;
@@ -128,5 +128,40 @@ test("the downloads of a file are one entry of the audit trail, with its name", 
   await one.getByRole("button", { name: "Show each" }).click();
   await row(page, "Audit trail", "downloaded “report.pdf” by its link from 192.0.2.0, 9 times").waitFor();
   assert.equal(await one.count(), 0);
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("a user is paused and resumed, which lists, the trail and the user's own console show", {
+  skip,
+}, async (t) => {
+  const { page, guard, server } = await openOffice(t);
+  const bob = await addUser(server, "bob");
+  const { page: bobs } = await openPage(page.context().browser()!, server.url);
+  await signIn(bobs, server.url, bob.token);
+  await page.goto(`${server.url}/#admin/users/${bob.id}`);
+  await press(page, "Pause");
+  await dialog(page).getByText("Nothing is lost").waitFor();
+  await assertAccessible(page, "pausing a user");
+  await dialog(page).getByRole("button", { name: "Pause" }).click();
+  await hear(page, "bob was paused.");
+  await page.getByText("Paused", { exact: true }).waitFor();
+  await assertAccessible(page, "a paused user");
+  await bobs.getByText("An administrator has paused your account.").waitFor();
+  await go(page, "Users");
+  await row(page, "Users", /bob.*Paused/).waitFor();
+  assert.equal(await row(page, "Users", /admin.*Paused/).count(), 0);
+  await assertAccessible(page, "a list with a paused user");
+  await row(page, "Users", /bob/).getByRole("link").click();
+  await press(page, "Resume");
+  await dialog(page).getByRole("button", { name: "Resume" }).click();
+  await hear(page, "bob was resumed.");
+  await page.getByRole("button", { name: "Pause" }).waitFor();
+  await go(page, "Audit trail");
+  await page.getByText("paused bob").waitFor();
+  await page.getByText("resumed bob").waitFor();
+  await go(page, "Users");
+  await row(page, "Users", /admin/).getByRole("link").click();
+  await page.getByRole("button", { name: "Change" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Pause" }).count(), 0);
   assert.deepEqual(guard.complaints, []);
 });

@@ -41,6 +41,8 @@ const SENTENCES: Readonly<Record<string, ToParts>> = {
       : ["created the user ", user(object_id, username)],
   "user.updated": ({ actor_id, object_id }) =>
     actor_id === object_id ? ["changed their profile"] : ["changed the profile of ", user(object_id)],
+  "user.paused": ({ object_id }) => ["paused ", user(object_id)],
+  "user.resumed": ({ object_id }) => ["resumed ", user(object_id)],
   "user.linked": ({ actor_id, object_id }, { subject }) =>
     actor_id === object_id
       ? [`signed in as ${quoted(subject)} for the first time`]
@@ -188,6 +190,8 @@ export const ACTIONS: readonly {
     actions: [
       ["user.created", "Created"],
       ["user.updated", "Profile changed"],
+      ["user.paused", "Paused"],
+      ["user.resumed", "Resumed"],
       ["user.linked", "Linked"],
       ["user.unlinked", "Unlinked"],
       ["user.deleted", "Erased"],

@@ -11,6 +11,7 @@ import { TrailTable } from "./audit-table.tsx";
 import { EditUser } from "./edit-user.tsx";
 import { EraseUser } from "./erase-user.tsx";
 import { CopyButton, Empty, Facts, More, PageHead, Time } from "./parts.tsx";
+import { PausedBadge, PauseUser } from "./pause-user.tsx";
 import { toAuditPlace } from "./places.ts";
 import { StorageUse } from "./storage-use.tsx";
 import { useOne } from "./use-one.ts";
@@ -50,6 +51,7 @@ function Loaded({ user, onChange }: { user: User; onChange: (user: User) => void
   return (
     <>
       <PageHead title={user.username} back={BACK}>
+        {me.id !== user.id && <PauseUser user={user} onChange={onChange} />}
         <button type="button" class="button" onClick={() => setEditing(true)}>
           <Icon name="edit" />
           Change
@@ -57,6 +59,17 @@ function Loaded({ user, onChange }: { user: User; onChange: (user: User) => void
       </PageHead>
       <Facts
         facts={[
+          ...(user.paused_at === null
+            ? []
+            : ([
+                [
+                  "State",
+                  <span key="state" class="copyable">
+                    <PausedBadge user={user} />
+                    <Time seconds={user.paused_at} />
+                  </span>,
+                ],
+              ] as const)),
           ...(name ? [["Display name", name] as const] : []),
           ["Phone number", user.phone_number ?? <span class="muted">None</span>],
           ...(user.message_limit === null

@@ -87,6 +87,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   invalid_token: EXPIRED,
   username_taken: "Another user already has your username. Ask your administrator.",
   count_limit_reached: "You are signed in too often. Try again tomorrow, or ask your administrator.",
+  user_paused: "An administrator has paused your account. Nothing is lost. Ask them to resume it.",
   rate_limited: "There were too many attempts. Wait a minute, then sign in again.",
   unavailable: "The identity provider does not answer. Try again in a minute.",
 };

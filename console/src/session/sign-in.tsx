@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { explain, isRefused } from "../failures.ts";
+import { explain, isCode, isRefused } from "../failures.ts";
 import { plain } from "../people/known-people.ts";
 import { findProvider, leaveForProvider } from "./arrival.ts";
 import { type SignedInUser, signIn } from "./copy.ts";
@@ -38,7 +38,9 @@ export function SignIn(props: {
       props.onSignedIn(await signIn(fields.has("shared") ? token : await keepAccess(token)));
     } catch (error) {
       setFailure(
-        isRefused(error) ? `The server does not accept this token. ${explain(error)}` : explain(error),
+        isRefused(error) && !isCode(error, "user_paused")
+          ? `The server does not accept this token. ${explain(error)}`
+          : explain(error),
       );
       setBusy(false);
     }

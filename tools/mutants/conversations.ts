@@ -74,4 +74,16 @@ export const conversations: readonly Mutant[] = [
     replace: "",
     tests: ["contract/tables"],
   },
+  {
+    name: "withheld messages count as mentions",
+    find: "mentions += is_seen * (is_mention ?? 0);",
+    replace: "mentions += is_mention ?? 0;",
+    tests: ["http/unread-mentions"],
+  },
+  {
+    name: "mentions of others count as those of the member",
+    find: "m.mentions LIKE '%' || s.user_id || '%' THEN 1 END",
+    replace: "m.mentions LIKE '%' THEN 1 END",
+    tests: ["http/unread-mentions"],
+  },
 ];

@@ -48,6 +48,8 @@ export interface components {
       last_message: components["schemas"]["Message"] | null;
       /** 0 to 100; 100 means 100 or more. */
       unread_count: number;
+      /** How many of the messages that `unread_count` counts mention you. */
+      unread_mention_count: number;
       /** The message up to which you have read. */
       last_read_id: string | null;
       /** The message up to which the contact has read, as far as you may know. */
@@ -331,6 +333,8 @@ export interface components {
         last_message: components["schemas"]["Message"] | null;
         /** 0 to 100; 100 means 100 or more. */
         unread_count: number;
+        /** How many of the messages that `unread_count` counts mention you. */
+        unread_mention_count: number;
         /** The message up to which you have read. */
         last_read_id: string | null;
         /** The message up to which the contact has read, as far as you may know. */

@@ -5,6 +5,7 @@ import {
   findConversations,
   type InboxPart,
   listInbox,
+  type Unread,
 } from "../../db/queries/messages/inbox.ts";
 import { findLastMessages } from "../../db/queries/messages/messages.ts";
 import type { UserRow } from "../../db/queries/people/users.ts";
@@ -50,6 +51,7 @@ export const conversationMembers = {
     "The last message that you see; null if there is none.",
   ),
   unread_count: described(count, "0 to 100; 100 means 100 or more."),
+  unread_mention_count: described(count, "How many of the messages that `unread_count` counts mention you."),
   last_read_id: described(textOrNull, "The message up to which you have read."),
   contact_read_id: described(
     textOrNull,
@@ -73,7 +75,7 @@ const MAX_LOOKED_AT = 1000;
 
 interface Shown {
   row: ConversationRow;
-  unread: number;
+  unread: Unread;
 }
 
 async function toShown(core: DataAccess<QuickReader>, row: ConversationRow): Promise<Shown> {
@@ -90,7 +92,7 @@ async function render(core: Core<QuickReader>, shown: readonly Shown[]): Promise
   return shown.map(({ row, unread }) => toJson(core, row, unread, last.get(row.conversation_id) ?? "null"));
 }
 
-function toJson(core: Origin, row: ConversationRow, unread: number, lastMessage: string): string {
+function toJson(core: Origin, row: ConversationRow, unread: Unread, lastMessage: string): string {
   const contact = row.contact === null ? null : JSON.parse(row.contact);
   const peer = toPeer(core, row.profile);
   const { contact_read_id: contactRead, since_id } = row;
@@ -101,7 +103,8 @@ function toJson(core: Origin, row: ConversationRow, unread: number, lastMessage:
     group_id: row.group_id,
     name: contact === null ? row.group_name : (contact.display_name ?? peer.name ?? contact.username),
     avatar_url: contact === null ? row.group_avatar_url : (contact.avatar_url ?? peer.avatarUrl),
-    unread_count: unread,
+    unread_count: unread.count,
+    unread_mention_count: unread.mentions,
     last_read_id: row.last_read_id || null,
     contact_read_id: contactRead !== null && contactRead > since_id ? contactRead : null,
     is_pinned: row.is_pinned === 1,
@@ -135,7 +138,7 @@ function matches({ row, unread }: Shown, filters: InboxFilters): boolean {
   const { kind, unread: isUnread, archived, pinned } = filters;
   return (
     (kind === undefined || kind === kindOf(row)) &&
-    (isUnread === undefined || isUnread === unread > 0) &&
+    (isUnread === undefined || isUnread === unread.count > 0) &&
     (archived === undefined || archived === (row.is_archived === 1)) &&
     (pinned === undefined || pinned === (row.is_pinned === 1))
   );

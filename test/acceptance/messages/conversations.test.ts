@@ -28,6 +28,7 @@ interface Conversation {
   avatar_url: string | null;
   last_message: Message | null;
   unread_count: number;
+  unread_mention_count: number;
   last_read_id: string | null;
   contact_read_id: string | null;
   is_pinned: boolean;
@@ -77,7 +78,13 @@ test("messages are listed and unread once the contact adds the sender", { skip }
   isNow(created_at);
   assert.deepEqual(empty, {
     ...{ id: conversation_id, kind: "contact", contact_id, group_id: null, name: "Zoë" },
-    ...{ avatar_url: "https://example.com/z.png", last_message: null, unread_count: 0, last_read_id: null },
+    ...{
+      avatar_url: "https://example.com/z.png",
+      last_message: null,
+      unread_count: 0,
+      unread_mention_count: 0,
+      last_read_id: null,
+    },
     ...{ contact_read_id: null, is_pinned: false, is_archived: false, muted_until: null },
     contact_joined: false,
   });

@@ -18,7 +18,7 @@ const read = (db: Database, userId: string, number: number) =>
 
 async function unreadOf(db: Database, userId: string): Promise<number> {
   const [row] = await findConversations(db, userId, [SHARED]);
-  return countUnread(db, row!);
+  return (await countUnread(db, row!)).count;
 }
 
 /** Returns the id of the last message that the user sees. */

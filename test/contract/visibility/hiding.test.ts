@@ -40,7 +40,7 @@ async function runsOf(db: Database, user: string): Promise<string[]> {
 async function shownOf(db: Database, user: string): Promise<[unread: number, last: string | undefined]> {
   const [row] = await findConversations(db, user, [SHARED]);
   const [last] = await findLastMessages(db, [row!]);
-  return [await countUnread(db, row!), last?.id];
+  return [(await countUnread(db, row!)).count, last?.id];
 }
 
 /** Asserts that no row refers to a missing one, and each user's storage is the sum of their files. */

@@ -335,11 +335,19 @@ export class Model {
   }
 
   unread(user: User, conversation: Conversation): number {
+    return this.#unreadOf(user, conversation).length;
+  }
+
+  unreadMentions(user: User, conversation: Conversation): number {
+    return this.#unreadOf(user, conversation).filter(({ mentions }) => mentions.includes(user)).length;
+  }
+
+  #unreadOf(user: User, conversation: Conversation): Message[] {
     const { read } = conversation.seats.get(user)!;
     const seen = this.messagesSeenBy(user, conversation);
     return seen.filter(
       (message) => message.sender !== user && message.type === "text" && isLater(message, read),
-    ).length;
+    );
   }
 
   /** Newest first. */

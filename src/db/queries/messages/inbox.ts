@@ -1,26 +1,37 @@
 import { columns, type RowOf } from "../../columns.ts";
 import { NEWEST, type Page } from "../../page.ts";
-import { EMPTY, list, type QuickReader, type Reader, type Statement, sql } from "../../sql.ts";
+import { EMPTY, list, type QuickReader, type Reader, raw, type Statement, sql } from "../../sql.ts";
 import { PEER_PROFILE } from "../people/contact-rows.ts";
 import { type Seat, sees, VISIBLE_END } from "../visibility/visibility.ts";
 
 /** A reader's seat and read position, to count unread messages. */
 interface Reading extends Seat {
   last_read_id: string | null;
-  /** The number of unread messages; null if they must be counted one by one. */
+  /** The number of unread messages, with those that mention the member; null if they must be counted one by one. */
   unread: number | null;
+}
+
+/** Unread messages, and those among them that mention the member. */
+export interface Unread {
+  count: number;
+  mentions: number;
 }
 
 /** Unread messages are counted up to this number. */
 const MAX_UNREAD = 100;
+/** One statement counts both: its number has the mentions in multiples of this. */
+const MENTION = 1000;
+
+/** Selects 1 if the message `m` mentions the member `s`, otherwise null. */
+const IS_MENTION = sql`CASE WHEN m.mentions IS NOT NULL AND m.mentions LIKE '%' || s.user_id || '%' THEN 1 END`;
 
 /**
- * Counts unread messages of the member `s`, up to the limit. It is null if some of these messages are withheld, because only
+ * Counts unread messages of the member `s`, up to the limit, and those among them that mention the member. It is null if some of these messages are withheld, because only
  * `countUnread` jumps over them.
  */
 const unreadUpTo = (limit: number) => sql<number | null>`CASE WHEN p.maybe_unread = 1 THEN
-  (SELECT CASE WHEN MIN(u.is_seen) = 0 THEN NULL ELSE COUNT(*) END FROM (
-    SELECT CASE WHEN ${sees(sql`m.id`)} THEN 1 ELSE 0 END AS is_seen FROM messages m
+  (SELECT CASE WHEN MIN(u.is_seen) = 0 THEN NULL ELSE COUNT(*) + ${raw(`${MENTION}`)} * COUNT(u.is_mention) END FROM (
+    SELECT CASE WHEN ${sees(sql`m.id`)} THEN 1 ELSE 0 END AS is_seen, ${IS_MENTION} AS is_mention FROM messages m
     WHERE m.conversation_id = s.conversation_id AND m.sender_id <> s.user_id AND m.type = 'text'
       AND m.id > CASE WHEN k.last_read_id > s.since_id THEN k.last_read_id ELSE s.since_id END AND m.id < ${VISIBLE_END}
     ORDER BY m.id LIMIT ${limit} + 0) AS u) ELSE 0 END`;
@@ -55,7 +66,7 @@ const CONVERSATION = columns({
   contact_read_id: sql<string | null>`(SELECT o.disclosed_read_id FROM marks o
     WHERE o.user_id = c.peer_id AND o.conversation_id = s.conversation_id
       AND NOT EXISTS (SELECT 1 FROM erasing WHERE user_id = o.user_id))`,
-  /** The number of unread messages; null if they must be counted one by one. */
+  /** As in `Reading`. */
   unread: unreadUpTo(MAX_UNREAD),
 });
 export type ConversationRow = RowOf<typeof CONVERSATION>;
@@ -111,24 +122,32 @@ export function inboxQuery(
 interface CountedMessage {
   id: string;
   is_seen: number;
+  /** 1 if it mentions the member, otherwise null. */
+  is_mention: number | null;
   /** The end of the last withheld run that starts before the message; null if there is none. */
   run_end: string | null;
 }
 
 /** Counts the messages of others that the member sees after the last read one, up to 100. */
-export async function countUnread(db: Reader, row: Reading): Promise<number> {
-  return row.unread ?? walkUnread(db, row, MAX_UNREAD);
+export async function countUnread(db: Reader, row: Reading): Promise<Unread> {
+  const { unread } = row;
+  if (unread === null) return walkUnread(db, row, MAX_UNREAD);
+  return { count: unread % MENTION, mentions: Math.floor(unread / MENTION) };
 }
 
 /** Counts message by message, and jumps over withheld ones. */
-async function walkUnread(db: Reader, row: Reading, limit: number): Promise<number> {
+async function walkUnread(db: Reader, row: Reading, limit: number): Promise<Unread> {
   const { last_read_id, since_id } = row;
   let count = 0;
+  let mentions = 0;
   for (let cursor = last_read_id !== null && last_read_id > since_id ? last_read_id : since_id; ; ) {
     const wanted = limit - count;
     const messages = await db.all(unreadQuery(row, cursor, wanted));
-    for (const { is_seen } of messages) count += is_seen;
-    if (messages.length < wanted || count === limit) return count;
+    for (const { is_seen, is_mention } of messages) {
+      count += is_seen;
+      mentions += is_seen * (is_mention ?? 0);
+    }
+    if (messages.length < wanted || count === limit) return { count, mentions };
     const last = messages.at(-1)!;
     cursor = last.is_seen === 1 ? last.id : last.run_end!;
   }
@@ -139,7 +158,8 @@ export function unreadQuery(
   after: string,
   limit: number,
 ): Statement<CountedMessage> {
-  return sql`SELECT m.id, CASE WHEN ${sees(sql`m.id`)} THEN 1 ELSE 0 END AS is_seen, (SELECT w.to_id FROM withheld w
+  return sql`SELECT m.id, CASE WHEN ${sees(sql`m.id`)} THEN 1 ELSE 0 END AS is_seen,
+      ${IS_MENTION} AS is_mention, (SELECT w.to_id FROM withheld w
       WHERE w.user_id = s.user_id AND w.conversation_id = s.conversation_id AND w.from_id <= m.id
       ORDER BY w.from_id DESC LIMIT 1) AS run_end
     FROM members s JOIN messages m ON m.conversation_id = s.conversation_id
@@ -162,7 +182,7 @@ export async function countUnreadConversations(
   for (let looked = 0; looked < among; looked += COUNTED_AT_ONCE) {
     const rows = await db.all(maybeUnreadQuery(userId, now, cursor));
     for (const row of rows) {
-      if ((row.unread ?? (await walkUnread(db, row, 1))) > 0) count++;
+      if ((row.unread ?? (await walkUnread(db, row, 1)).count) > 0) count++;
       if (count === MAX_UNREAD) return count;
     }
     if (rows.length < COUNTED_AT_ONCE) return count;

@@ -5,7 +5,7 @@ import type { Conversation, Me, Message, StreamEvent } from "../../packages/parl
 import { Copy } from "../../packages/parley-sync/src/copy.ts";
 import { Draft } from "../../packages/parley-sync/src/draft.ts";
 import { META, type Meta, talkKey } from "../../packages/parley-sync/src/entries.ts";
-import { applyEvent, putNewest } from "../../packages/parley-sync/src/reduce.ts";
+import { applyEvent, applyRead, putNewest } from "../../packages/parley-sync/src/reduce.ts";
 import { memoryStore } from "../../packages/parley-sync/src/store.ts";
 
 const CONVERSATION = "cnv_1";
@@ -35,7 +35,14 @@ const created = (number: number, sender?: string) => toEvent("message.created", 
 
 const ROW = {
   ...{ id: CONVERSATION, kind: "contact", contact_id: null, group_id: null, name: "other", avatar_url: null },
-  ...{ last_message: null, unread_count: 0, last_read_id: null, contact_read_id: null, is_pinned: false },
+  ...{
+    last_message: null,
+    unread_count: 0,
+    unread_mention_count: 0,
+    last_read_id: null,
+    contact_read_id: null,
+    is_pinned: false,
+  },
   ...{ is_archived: false, muted_until: null, position: null, created_at: 0, contact_joined: true },
 } as Conversation;
 
@@ -130,4 +137,37 @@ test("the newest page removes what it does not have, and keeps what is older tha
     assert.equal(copy.talks.get(CONVERSATION)!.count, wanted.length);
   }
   assert.equal(copy.talks.get(CONVERSATION)!.floor, "msg_3");
+});
+
+test("mentions count with the unread messages that have them, until they are read", async () => {
+  const { apply, row, copy } = await openCopy();
+  const mention = (number: number, mentions: string[], type = "message.created") =>
+    toEvent(type, toMessage(number, "usr_other", { mentions }));
+  const counts = () => [row().unread_count, row().unread_mention_count];
+  apply(
+    mention(1, [me.id]),
+    created(2),
+    mention(3, ["usr_x", me.id]),
+    mention(4, ["usr_x"]),
+    mention(3, [me.id]),
+  );
+  assert.deepEqual(counts(), [4, 2]);
+  const draft = new Draft(copy);
+  applyRead(draft, meta, CONVERSATION, "msg_2");
+  await copy.commit(draft.batch);
+  assert.deepEqual(counts(), [2, 1]);
+  apply(created(5, me.id));
+  assert.deepEqual(counts(), [0, 0]);
+  apply(...Array.from({ length: 100 }, (_, i) => created(600 + i)), mention(700, [me.id]));
+  assert.deepEqual(counts(), [100, 0], "as the server counts");
+});
+
+test("the row is read again after an edit that changes whether an unread message mentions the user", async () => {
+  const { apply, copy } = await openCopy();
+  const edited = (number: number, mentions: string[]) =>
+    toEvent("message.updated", toMessage(number, "usr_other", { mentions }));
+  apply(created(1), created(2), edited(1, ["usr_x"]));
+  assert.equal(copy.stale.size, 0);
+  apply(edited(2, [me.id]));
+  assert.deepEqual(copy.stale.get(CONVERSATION), { what: "row" });
 });

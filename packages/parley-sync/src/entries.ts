@@ -110,6 +110,7 @@ const CONVERSATION: Fields = {
   avatar_url: orNull(isText),
   last_message: orNull(has(MESSAGE)),
   unread_count: isNumber,
+  unread_mention_count: isNumber,
   last_read_id: orNull(isText),
   contact_read_id: orNull(isText),
   is_pinned: isFlag,

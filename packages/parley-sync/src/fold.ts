@@ -59,11 +59,9 @@ export class Fold {
       if (operation.kind !== "read" || operation.message_id <= (row.last_read_id ?? "")) continue;
       const messages = this.#copy.messages.get(id);
       if (messages || operation.message_id >= talk.tail)
-        row.unread_count = countUnread(
-          talk,
-          [...(messages?.values() ?? [])],
-          operation.message_id,
-          this.#myId,
+        Object.assign(
+          row,
+          countUnread(talk, [...(messages?.values() ?? [])], operation.message_id, this.#myId),
         );
       row.last_read_id = operation.message_id;
     }

@@ -38,7 +38,7 @@ export function applyEvent(draft: Draft, meta: Meta, event: StreamEvent): void {
       if (!("sender" in event.payload))
         removeMessage(draft, event.payload.conversation_id!, event.payload.id);
       else if (event.type === "message.created") addMessage(draft, meta, event.payload);
-      else updateMessage(draft, event.payload);
+      else editMessage(draft, meta, event.payload);
       break;
     case "message.deleted":
       removeMessage(draft, event.payload.conversation_id!, event.payload.id);
@@ -134,10 +134,34 @@ export function addMessage(draft: Draft, meta: Meta, message: Message): void {
     position: row.position !== null && row.position > position ? row.position : position,
     // Sending marks everything before as read.
     last_read_id: isOwn ? id : row.last_read_id,
-    unread_count: isOwn
-      ? 0
-      : Math.min(MAX_UNREAD, row.unread_count + (id > (row.last_read_id ?? "") ? 1 : 0)),
+    ...(isOwn ? NONE : addUnread(row, message, meta.me.id)),
   });
+}
+
+type Unread = Pick<Row, "unread_count" | "unread_mention_count">;
+const NONE: Unread = { unread_count: 0, unread_mention_count: 0 };
+
+/** Counts a new message of somebody else. */
+function addUnread(
+  { unread_count, unread_mention_count, last_read_id }: Row,
+  message: Message,
+  myId: string,
+): Unread {
+  if (message.id <= (last_read_id ?? "") || unread_count === MAX_UNREAD)
+    return { unread_count, unread_mention_count };
+  const isMention = message.mentions.includes(myId);
+  return { unread_count: unread_count + 1, unread_mention_count: unread_mention_count + (isMention ? 1 : 0) };
+}
+
+/** Takes an edit of anybody. */
+function editMessage(draft: Draft, { me }: Meta, message: Message): void {
+  const { conversation_id, id, mentions } = message;
+  const row = draft.talk(conversation_id)?.row;
+  const before = draft.message(conversation_id, id)?.mentions.includes(me.id);
+  // Only the server knows whether it counts.
+  if (row && row.unread_count > 0 && id > (row.last_read_id ?? "") && before !== mentions.includes(me.id))
+    draft.markStale(conversation_id, "row");
+  updateMessage(draft, message);
 }
 
 /** Older messages than those that are kept come when they are scrolled to. */
@@ -193,16 +217,24 @@ export function withReaction(message: Message, emoji: string, userId: string, is
 export function applyRead(draft: Draft, { me }: Meta, conversationId: string, messageId: string): void {
   const talk = draft.talk(conversationId);
   if (!talk || messageId <= (talk.row.last_read_id ?? "")) return;
-  const unread_count = countUnread(talk, draft.messages(conversationId), messageId, me.id);
-  updateRow(draft, conversationId, { last_read_id: messageId, unread_count });
+  const unread = countUnread(talk, draft.messages(conversationId), messageId, me.id);
+  updateRow(draft, conversationId, { last_read_id: messageId, ...unread });
 }
 
 /** Counts what is unread after this message, as far as the copy can tell. The server's event follows. */
-export function countUnread(talk: Talk, messages: readonly Message[], readId: string, myId: string): number {
-  if (readId >= talk.tail) return 0;
-  if (readId < talk.floor) return talk.row.unread_count;
+export function countUnread(
+  { row, tail, floor }: Talk,
+  messages: readonly Message[],
+  readId: string,
+  myId: string,
+): Unread {
+  if (readId >= tail) return NONE;
+  const { unread_count, unread_mention_count } = row;
+  if (readId < floor) return { unread_count, unread_mention_count };
   const isUnread = ({ id, type, sender }: Message) => id > readId && type === "text" && sender?.id !== myId;
-  return Math.min(MAX_UNREAD, messages.filter(isUnread).length);
+  const unread = messages.filter(isUnread).slice(0, MAX_UNREAD);
+  const mentions = unread.filter(({ mentions }) => mentions.includes(myId));
+  return { unread_count: unread.length, unread_mention_count: mentions.length };
 }
 
 function updateContact(draft: Draft, contact: Contact): void {

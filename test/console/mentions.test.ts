@@ -100,3 +100,21 @@ test("an edit offers members, and changes whom the message mentions", { skip: no
   await find(bob.page, "look here").getByText("Mentions you").waitFor();
   assertQuiet(people);
 });
+
+test("a group is marked by a mention whose message the page has not loaded", {
+  skip: noChromium,
+}, async (t) => {
+  const { server, people } = await gather(t);
+  const [ann, bob] = people;
+  const { conversation_id } = await makeGroup(server, people, "Climbers");
+  await say(server, ann.user, conversation_id, "@bob come?", { mentions: [bob.user.id] });
+  for (let i = 0; i < 30; i++) await say(server, ann.user, conversation_id, `later ${i}`);
+  await bob.page.evaluate(() =>
+    indexedDB.databases().then((all) => all.map(({ name }) => indexedDB.deleteDatabase(name!))),
+  );
+  await bob.page.reload();
+  await bob.page.getByRole("option", { name: /Climbers.*mentions you.*31 unread/ }).waitFor();
+  await bob.page.getByRole("option", { name: /Climbers/ }).click();
+  await bob.page.getByRole("option", { name: /mentions you/ }).waitFor({ state: "detached" });
+  assertQuiet(people);
+});

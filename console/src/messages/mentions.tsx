@@ -1,7 +1,7 @@
 // Mentions: the list of members while the user types `@`, and whom a text mentions.
 import { useEffect, useId, useMemo, useState } from "preact/hooks";
 import type { Member, Message } from "../../../packages/parley-client/src/index.ts";
-import type { ConversationState, InboxEntry } from "../../../packages/parley-sync/src/index.ts";
+import type { ConversationState } from "../../../packages/parley-sync/src/index.ts";
 import { toHandle, toUser, type User } from "../people/known-people.ts";
 import { Avatar, usePeople } from "../people/people.tsx";
 import { scoreName } from "../search/fuzzy.ts";
@@ -181,23 +181,5 @@ export function MentionLine({ users }: { users: readonly User[] }) {
     <p class="composer-mentions muted small">
       Mentions <strong class="mention">{users.map((user) => people.toPerson(user).name).join(", ")}</strong>
     </p>
-  );
-}
-
-/**
- * Marks a group in the list if an unread message mentions the user, as far as the copy has it in memory. Showing the
- * conversation would request its messages, for each row.
- */
-export function MentionMark({ conversation }: { conversation: InboxEntry }) {
-  const { sync, me } = useSession();
-  const { id, last_read_id, last_message } = conversation;
-  const isUnread = (message: Message) =>
-    message.id > (last_read_id ?? "") && message.sender?.id !== me.id && message.mentions.includes(me.id);
-  const { messages } = sync.conversation(id).getSnapshot();
-  if (!(last_message && isUnread(last_message)) && !messages.some(isUnread)) return null;
-  return (
-    <span class="unread" title="Mentions you">
-      @<span class="visually-hidden"> mentions you</span>
-    </span>
   );
 }

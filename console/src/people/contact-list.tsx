@@ -4,7 +4,6 @@ import type { InboxEntry } from "../../../packages/parley-sync/src/index.ts";
 import { hasFiles, readFiles } from "../files/drop.ts";
 import { toGroupFace, toSpeaker } from "../groups/texts.ts";
 import { useAddFiles } from "../messages/draft-files.tsx";
-import { MentionMark } from "../messages/mentions.tsx";
 import { isMuted } from "../messages/muted.ts";
 import { useTyping } from "../messages/use-typing.ts";
 import { openPlace } from "../place.ts";
@@ -139,7 +138,11 @@ function Latest(props: { conversation: InboxEntry; name: string; isOpen: boolean
           {last && <bdi>{toOneLine(last)}</bdi>}
         </span>
       )}
-      {unread > 0 && conversation.group_id !== null && <MentionMark conversation={conversation} />}
+      {conversation.unread_mention_count > 0 && conversation.group_id !== null && (
+        <span class="unread" title="Mentions you">
+          @<span class="visually-hidden"> mentions you</span>
+        </span>
+      )}
       {unread > 0 && (
         <span class={isMuted(conversation) ? "unread quiet" : "unread"}>
           {unread > 99 ? "99+" : unread}

@@ -31,6 +31,7 @@ import { usernames } from "../resource/list-fields.ts";
 import { type Page, type PageEnvelope, toMergedPage } from "../resource/page.ts";
 import { type Expected, readBack, type Versioned, versioned } from "../resource/resource.ts";
 import {
+  anyOf,
   described,
   id,
   listOf,
@@ -86,7 +87,7 @@ export const invitationFields = {
 };
 
 /** The answer to `members`. */
-export const addedMembers = object({ data: listOf(memberResource.schema) });
+export const addedMembers = object({ data: listOf(anyOf(memberResource)) });
 
 /** The fields of a member that admins can change. */
 export const memberChanges = { role: choice("admin", "member") };

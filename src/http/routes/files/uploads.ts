@@ -15,7 +15,7 @@ import {
   uploadResource,
 } from "../../../core/files/upload-resumable.ts";
 import { pageFields } from "../../../core/resource/page.ts";
-import { count, described, oneOf, text } from "../../../core/resource/schema.ts";
+import { anyOf, count, described, oneOf, text } from "../../../core/resource/schema.ts";
 import { markReplay, sendVersioned } from "../../protocol/conditions.ts";
 import type { HttpContext } from "../../protocol/context.ts";
 import { type Call, type Operation, operation } from "../../protocol/operation.ts";
@@ -94,7 +94,7 @@ const retrieveHeaders = [
 const others = {
   200: {
     description: "The upload is complete, and its client does not speak tus: the attachment.",
-    content: { "application/json": attachmentResource.schema },
+    content: { "application/json": anyOf(attachmentResource) },
     headers: [...answerHeaders, "ETag"],
   },
 } as const;

@@ -22,6 +22,7 @@ import {
 } from "../../../core/resource/fields.ts";
 import { knownForm } from "../../../core/resource/known-form.ts";
 import { cursor, pageFields } from "../../../core/resource/page.ts";
+import { anyOf } from "../../../core/resource/schema.ts";
 import { shownUserResource } from "../../../core/resource/senders.ts";
 import { searchMessages } from "../../../core/search/search.ts";
 import { ParleyError } from "../../../errors.ts";
@@ -105,7 +106,7 @@ export const messageOperations: readonly Operation[] = [
       others: {
         200: {
           description: "The message that the caller has sent before with this `client_id`, as it is now.",
-          content: { "application/json": messageResource.schema },
+          content: { "application/json": anyOf(messageResource) },
           headers: ["ETag", "Idempotent-Replayed", "Location"],
         },
       },

@@ -1,4 +1,5 @@
 import { pageFields } from "../../../core/resource/page.ts";
+import { anyOf } from "../../../core/resource/schema.ts";
 import {
   createPushSubscription,
   deletePushSubscription,
@@ -41,7 +42,7 @@ export const pushSubscriptionOperations: readonly Operation[] = [
       others: {
         200: {
           description: "The caller's subscription with this endpoint, which has the new keys.",
-          content: { "application/json": pushSubscriptionResource.schema },
+          content: { "application/json": anyOf(pushSubscriptionResource) },
           headers: ["Location", "Idempotent-Replayed"],
         },
       },

@@ -1,7 +1,8 @@
 // Sound, video, small pictures and documents in messages.
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
-import { FILM, tone } from "../support/media-bytes.ts";
+import { upload } from "../support/app.ts";
+import { FILM, SOUND, tone } from "../support/media-bytes.ts";
 import { assertAccessible, assertNoSidewaysScroll } from "./browser.ts";
 import { opener } from "./in-files.ts";
 import { paint } from "./pictures.ts";
@@ -9,6 +10,8 @@ import { testScenes, type World } from "./scenes.ts";
 import { introduce, say, sayFiles } from "./talk.ts";
 
 const SECONDS = 30;
+/** The element of WebM that contains the duration, and its size. */
+const DURATION = Buffer.from([0x44, 0x89, 0x84]);
 
 async function arrive(world: World) {
   const ann = await world.arrive();
@@ -72,6 +75,27 @@ testScenes("media in messages", {
     await page.waitForFunction(() => document.querySelector("audio")!.currentTime === 0);
     await opener(page, "tone.wav").click();
     await page.getByRole("dialog").getByRole("heading", { name: "tone.wav" }).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
+  "finds the duration of a sound that does not contain it": async (world) => {
+    const { page, guard, bob, id, open } = await arrive(world);
+    const bytes = new Uint8Array(SOUND);
+    const at = SOUND.indexOf(DURATION);
+    assert.ok(at > 0);
+    // Hides the element in one that players of WebM skip.
+    bytes.set([0xec, 0x85], at);
+    await upload(world.server.url, bob, new File([bytes], "sound.webm", { type: "audio/webm" }), {
+      conversation_id: id,
+    });
+    await open();
+    await page.locator(".sound-line").getByText("0:00", { exact: true }).waitFor();
+    const position = page.getByRole("slider", { name: "Position" });
+    await position.and(page.locator(":enabled")).waitFor();
+    const duration = Number(await position.getAttribute("max"));
+    assert.ok(duration > 0.1 && duration < 1, `${duration}`);
+    const { time } = await toState(page.locator("audio"));
+    assert.equal(time, 0);
     assert.deepEqual(guard.complaints, []);
   },
 

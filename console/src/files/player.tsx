@@ -7,6 +7,11 @@ import { formatDuration, formatSize } from "../ui/format.ts";
 import { Icon } from "../ui/icons.tsx";
 import { useRedraw } from "../ui/use-redraw.ts";
 
+/** Larger files are not loaded to find their duration. */
+const MAX_MEASURED_BYTES = 2_000_000;
+/** After the end of any file. */
+const FAR_SECONDS = 1e9;
+
 interface Playing {
   file: Attachment;
   /** Opens the file in the viewer. */
@@ -22,7 +27,11 @@ export function AudioPlayer(props: Playing) {
   const [isPlaying, setPlaying] = useState(false);
   const [time, setTime] = useState(0);
   const [duration, setDuration] = useState(0);
-  // Unknown in files whose writer could not go back to their beginning.
+  // Its writer could not go back to the beginning to write it.
+  const isMissing = duration === Number.POSITIVE_INFINITY;
+  useEffect(() => {
+    if (isMissing && file.file_size <= MAX_MEASURED_BYTES) return measure(audio.current!.src, setDuration);
+  }, [isMissing]);
   const isKnown = Number.isFinite(duration) && duration > 0;
   const tabIndex = isReachable ? 0 : -1;
   const toggle = () => {
@@ -162,6 +171,23 @@ function useSource(file: Attachment, media: { current: HTMLMediaElement | null }
     box,
     isBroken,
     source: { ...(isSeen && { src: address.current }), preload: "metadata", onError } as const,
+  };
+}
+
+/**
+ * Has the browser find the duration of a file that does not contain it, by seeking to its end. Not in the element that
+ * plays, which would break on files without an index, such as WebM of Firefox. Returns a function that ends this.
+ */
+function measure(address: string, onFound: (duration: number) => void): () => void {
+  const media = new Audio(address);
+  media.onloadedmetadata = () => {
+    media.currentTime = FAR_SECONDS;
+  };
+  media.ondurationchange = () => Number.isFinite(media.duration) && onFound(media.duration);
+  return () => {
+    media.ondurationchange = null;
+    media.removeAttribute("src");
+    media.load();
   };
 }
 

@@ -2,7 +2,7 @@
 
 /** In order of preference. */
 const FORMATS = [
-  // First, because WebM of Firefox has no duration.
+  // First, because WebM of Firefox has neither a duration nor an index, so players cannot seek in it.
   ["audio/ogg;codecs=opus", "ogg"],
   ["audio/webm;codecs=opus", "webm"],
   ["audio/mp4", "m4a"],

@@ -157,6 +157,29 @@ testScenesIn(openListening, "voice messages", {
     assert.deepEqual(guard.complaints, []);
   },
 
+  "are not started by a second tap on Send": async (world) => {
+    const { page, guard, tracks } = await arrive(world);
+    const send = page.getByRole("button", { name: "Send" });
+    /** Taps the microphone now, and once more when Send was a moment ago. */
+    const tapTwice = async () => {
+      await microphone(page).click();
+      assert.equal(await recorder(page).count(), 0);
+      await page.clock.runFor(500);
+      await microphone(page).click();
+      await recorder(page).getByText("Recording").waitFor();
+    };
+    await field(page).fill("hello");
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    await send.click();
+    await tapTwice();
+    await page.clock.runFor(1000);
+    await send.click();
+    await tapTwice();
+    assert.deepEqual(await tracks(), ["ended", "live"]);
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "end after a limit, and wait to be sent": async (world) => {
     const { page, guard, user, id, tracks } = await arrive(world);
     await page.clock.install();

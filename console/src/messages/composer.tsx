@@ -65,17 +65,16 @@ export function Composer(props: Composing) {
     const written = text.replace(/^\s*\n/, "").trimEnd();
     if (editing) return save(editing, written, listEdited(editing, mentioned, users));
     change({ text: written });
+    voice.sent();
     props.onSend(mentioned.map(({ id }) => id));
   };
   const addFile = (file: File) => change({ files: [...drafts.get(props.conversationId).files, file] });
   const sendVoice = (file: File) => {
     addFile(file);
+    voice.sent();
     props.onSend([]);
   };
-  const leave = () => {
-    if (editing) props.onEditEnd();
-    else change({ replyTo: undefined });
-  };
+  const leave = () => (editing ? props.onEditEnd() : change({ replyTo: undefined }));
   const onKeyDown = (event: KeyboardEvent) => {
     // Enter may accept a word of an input method. Safari first ends the composition, and sends this key code.
     if (event.isComposing || event.keyCode === 229) return;

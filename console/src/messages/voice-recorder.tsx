@@ -10,17 +10,26 @@ import { explainMicrophone, findFormat, Recording } from "./voice.ts";
 
 /** A longer recording ends, and waits to be sent. */
 const MAX_MINUTES = 15;
+/** The microphone takes the place of Send, where a second tap must not start a recording. */
+const IGNORED_MS = 500;
 
 /** `field`: gets the focus after a recording. */
 export function useVoice(field: { current: HTMLElement | null }) {
   const { can } = useSession();
   const [isOn, setOn] = useState(false);
   const [failure, setFailure] = useState("");
+  const sentAt = useRef(Number.NEGATIVE_INFINITY);
+  const sent = () => {
+    sentAt.current = performance.now();
+  };
   return {
     isPossible: can("attachments:write") && findFormat() !== undefined,
     isOn,
     failure,
+    /** Call it when Send was pressed. */
+    sent,
     begin: () => {
+      if (performance.now() - sentAt.current < IGNORED_MS) return;
       setFailure("");
       setOn(true);
     },

@@ -293,6 +293,41 @@ testScenes("the viewer", {
     assert.deepEqual(guard.complaints, []);
   },
 
+  "steps over hundreds of messages without files, in both directions": async ({ server, arrive }) => {
+    const { page, guard } = await arrive(async (user) => {
+      const bob = await server.user();
+      const id = await introduce(server, user, bob);
+      const fill = async () => {
+        for (let at = 0; at < 410; at++) await say(server, user, id, `line ${at}`);
+      };
+      await sayFiles(server, bob, id, [
+        ["1.txt", "1"],
+        ["2.txt", "2"],
+      ]);
+      await fill();
+      await sayFiles(server, bob, id, [
+        ["3.txt", "3"],
+        ["4.txt", "4"],
+      ]);
+      await fill();
+      await sayFiles(server, bob, id, [["5.txt", "5"]]);
+    });
+    await page.getByRole("option", { name: "Bob" }).click();
+    await page.getByTitle("5.txt").click();
+    for (const name of ["4.txt", "3.txt", "2.txt", "1.txt"]) {
+      await dialog(page).getByRole("button", { name: "Previous", disabled: false }).click();
+      await heading(page, name).waitFor();
+    }
+    for (const name of ["2.txt", "3.txt", "4.txt", "5.txt"]) {
+      await dialog(page).getByRole("button", { name: "Next", disabled: false }).click();
+      await heading(page, name).waitFor();
+    }
+    await dialog(page).getByRole("button", { name: "Next", disabled: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByTitle("5.txt").waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "steps and zooms by touch on a phone": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) =>
       send(server, user, [

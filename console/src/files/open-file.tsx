@@ -5,6 +5,7 @@ import type { Messages } from "../messages/use-messages.ts";
 import { useChanges, useSession } from "../session/session.ts";
 import { FILE_DETAILS, type SharedFile } from "./file-actions.ts";
 import { RemoveFiles } from "./remove-files.tsx";
+import { useBeyond } from "./use-beyond.ts";
 import { Viewer } from "./viewer.tsx";
 
 interface Opened {
@@ -70,14 +71,15 @@ export function OpenFile(
 
 /** The file of a message that is open in the viewer, which steps through the conversation as it is read. */
 export function OpenMessageFile({
+  conversationId,
   pages,
   actions,
   opened,
   lookAt,
-}: Opened & { pages: Messages; actions: MessageActions }) {
+}: Opened & { conversationId: string; pages: Messages; actions: MessageActions }) {
   const { items, hasNewer, hasOlder, isFull } = pages;
   const details = useDetails(opened);
-  const files = useMemo(
+  const loaded = useMemo(
     () =>
       items.flatMap(({ attachments, sender }) =>
         attachments.map((file): SharedFile => {
@@ -86,12 +88,15 @@ export function OpenMessageFile({
       ),
     [items, details],
   );
-  const findMessage = (id: string | undefined) =>
-    items.find(({ attachments }) => attachments.some((file) => file.id === id))?.id;
+  // A full window would lose messages at the other end, where the open file may be.
+  const isLimited = opened !== undefined && isFull;
+  const before = useBeyond(conversationId, isLimited && hasOlder ? loaded[0] : undefined, "before");
+  const after = useBeyond(conversationId, isLimited && hasNewer ? loaded.at(-1) : undefined, "after");
+  const files = [...(before ? [before] : []), ...loaded, ...(after ? [after] : [])];
   const step = (id: string | undefined) => {
-    const message = findMessage(id);
+    const [from, to] = [opened, id].map((id) => files.find((file) => file.id === id)?.message_id);
     // The messages follow, and with them those that are loaded.
-    if (message !== undefined && message !== findMessage(opened)) actions.jump(message);
+    if (to !== undefined && to !== from) actions.jump(to);
     lookAt(id);
   };
   return (
@@ -100,7 +105,6 @@ export function OpenMessageFile({
       opened={opened}
       lookAt={step}
       hasMore={hasOlder ? undefined : hasNewer}
-      // A full window would lose messages at the other end, where the open file may be.
       more={() => isFull || pages.newer()}
       before={() => isFull || pages.older()}
       toName={({ sender }) => (sender === undefined ? "" : actions.toName(sender))}

@@ -143,7 +143,7 @@ function OpenMessages(props: Pane & { conversation: InboxEntry; state: Conversat
         onRemove={actions.remove}
         toName={actions.toName}
       />
-      <OpenMessageFile pages={pages} actions={actions} opened={opened} lookAt={lookAt} />
+      <OpenMessageFile conversationId={id} pages={pages} actions={actions} opened={opened} lookAt={lookAt} />
       {asking && (
         <MessageDialog {...asking} items={pages.items} actions={actions} onClose={() => ask(undefined)} />
       )}

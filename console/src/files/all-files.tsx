@@ -70,7 +70,7 @@ function Shown(props: {
     () => (isOwn ? pages.items.filter(({ sender }) => sender?.id === me.id) : pages.items),
     [pages.items, isOwn, me.id],
   );
-  const { toSender, toAbout } = useNames(isOwn);
+  const { toSender, toAbout, load } = useNames(isOwn);
   const show = useOpenAtMessage();
   return (
     <FileBrowser
@@ -82,6 +82,7 @@ function Shown(props: {
       onChoose={choose}
       toAbout={toAbout}
       toSender={toSender}
+      onSeen={(files) => load(files.map(({ conversation_id }) => conversation_id!))}
       onShow={can("messages:read") ? show : undefined}
       empty={<NoFiles isOwn={isOwn} />}
       top={(found) => (
@@ -101,25 +102,25 @@ function Shown(props: {
   );
 }
 
-/** Returns functions that name the sender of a file, and its conversation. */
+/** Returns functions that name the sender of a file, and its conversation, which `load` reads. */
 function useNames(isOwn: boolean) {
   const { me } = useSession();
   const people = usePeople();
-  const toConversation = useConversations();
+  const { find, load } = useConversations();
   const toSender = useSenderName();
   const toAbout = useCallback(
     (file: SharedFile) => {
       const sender = toSender(file);
-      const conversation = toConversation(file.conversation_id!);
+      const conversation = find(file.conversation_id!);
       if (!conversation) return sender;
       const name = toConversationName(conversation, people);
       if (isOwn || conversation.kind === "self" || sender === "") return name;
       if (conversation.group_id !== null) return `${sender} in ${name}`;
       return file.sender?.id === me.id ? `You to ${name}` : name;
     },
-    [toSender, toConversation, people.version, me.id, isOwn],
+    [toSender, find, people.version, me.id, isOwn],
   );
-  return { toSender, toAbout };
+  return { toSender, toAbout, load };
 }
 
 function NoFiles({ isOwn }: { isOwn: boolean }) {

@@ -25,6 +25,8 @@ export interface Browser {
   /** Describes a file on its card: who sent it, or where. Empty if that is obvious. */
   toAbout: (file: SharedFile) => string;
   toSender: (file: SharedFile) => string;
+  /** Called after each render with the files that it shows. */
+  onSeen?: (files: SharedFile[]) => void;
   /** Undefined if files cannot be added. */
   onPick?: () => void;
   /** Shows a file where it was sent; undefined if it is there already. */
@@ -82,6 +84,7 @@ export function FileBrowser(props: Browser) {
           selection={selection}
           actions={actions}
           toAbout={props.toAbout}
+          onSeen={props.onSeen}
           opened={opened}
           onRemove={remove}
           onShow={props.onShow}

@@ -1,7 +1,7 @@
 // The files as a grid or a list. Renders only what is in view, so that 10,000 files scroll as fast as ten. One tab
 // stop; the arrow keys move between files.
 import type { ComponentChildren } from "preact";
-import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSession } from "../session/session.ts";
 import { ContextMenu } from "../ui/context-menu.tsx";
 import { Icon } from "../ui/icons.tsx";
@@ -29,6 +29,8 @@ export interface Grid {
   actions: FileActions;
   /** Describes a file on its card; empty if there is nothing to say. */
   toAbout: (file: SharedFile) => string;
+  /** Called after each render with the files that it shows. */
+  onSeen: ((files: SharedFile[]) => void) | undefined;
   /** The id of the open file. */
   opened: string | undefined;
   onRemove: (files: SharedFile[]) => void;
@@ -51,6 +53,8 @@ export function FileGrid(props: Grid) {
     (top < seen.top + seen.height + SPARE && top + height > seen.top - SPARE) ||
     // Keep the active file rendered out of view, so that it keeps the focus.
     (at >= start && at < start + files.length);
+  const shown = lines.filter(isShown);
+  useEffect(() => props.onSeen?.(shown.flatMap(({ files }) => files)));
   const last = lines.at(-1);
   const [renaming, rename] = useState("");
   const endRenaming = useCallback(() => rename(""), []);
@@ -76,7 +80,7 @@ export function FileGrid(props: Grid) {
         {...(last && toSemantics(props))}
         {...listeners}
       >
-        {lines.filter(isShown).flatMap((line) =>
+        {shown.flatMap((line) =>
           line.heading ? (
             <HeadingRow key={line.key} line={line} files={files} selection={selection} />
           ) : (

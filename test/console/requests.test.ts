@@ -88,4 +88,34 @@ testScenes("requests that were sent", {
     await sent(page).getByText("Nobody", { exact: true }).waitFor();
     assert.deepEqual(ann.guard.complaints, []);
   },
+
+  "only conversations of which the copy does not know that the contact has joined are read, a few at once":
+    async (world) => {
+      const { server } = world;
+      const ann = await world.arrive(async (user) => {
+        for (let at = 0; at < 3; at++) {
+          const friend = await server.user();
+          await say(server, friend, await introduce(server, user, friend), "hello");
+        }
+        for (let at = 0; at < 20; at++) await makeContact(server, user, `nobody-${at}`);
+      });
+      const { page } = ann;
+      await page.getByRole("option").nth(2).waitFor();
+      const reads = { count: 0, running: 0, most: 0 };
+      const isRead = (line: string) => /^GET \/v1\/conversations\/cnv_\w+$/.test(line);
+      world.proxy.fate = (line) => {
+        if (isRead(line)) {
+          reads.count++;
+          reads.most = Math.max(reads.most, ++reads.running);
+        }
+        return "pass";
+      };
+      world.proxy.answered = (line) => {
+        if (isRead(line)) reads.running--;
+      };
+      await openRequests(page);
+      await heading(page, "Sent (20)").waitFor();
+      assert.deepEqual(reads, { count: 20, running: 0, most: 4 });
+      assert.deepEqual(ann.guard.complaints, []);
+    },
 });

@@ -11,6 +11,8 @@ import { ContactList } from "./contact-list.tsx";
 import { useContactEvents } from "./use-contacts.ts";
 
 const PAGE = 50;
+/** How many conversations to read at once. */
+const AT_ONCE = 4;
 
 interface Opening {
   openId: string;
@@ -75,11 +77,16 @@ function Sent({ openId, onOpen }: Opening) {
 
 /** Returns the contacts who have never added the user, newest first. */
 function useWaitingContacts(): Pages<Contact> {
-  const { parley, me } = useSession();
+  const { parley, me, sync } = useSession();
   const pages = usePages<Contact>("", (after, signal) => {
-    /** Only the conversation says whether the contact has joined, but those who show their activity have. */
+    const { items } = sync.inbox().getSnapshot();
+    const joined = new Set(items.filter((each) => each.contact_joined).map(({ id }) => id));
+    /**
+     * Only the conversation says whether the contact has joined, but those who show their activity have. The copy is
+     * right about those who have joined: there is no event when others do.
+     */
     const isWaiting = async ({ conversation_id, last_active_at }: Contact): Promise<boolean> => {
-      if (last_active_at !== null) return false;
+      if (last_active_at !== null || joined.has(conversation_id)) return false;
       try {
         const { contact_joined } = await parley.conversations.retrieve(conversation_id, { signal });
         return contact_joined === false;
@@ -90,9 +97,8 @@ function useWaitingContacts(): Pages<Contact> {
     };
     const readWaiting = async (query: object) => {
       const page = await parley.contacts.list(query, { signal });
-      const answers = await Promise.all(page.data.map(isWaiting));
       // The same object, because it has the link to the next page.
-      return Object.assign(page, { data: page.data.filter((_, at) => answers[at]) });
+      return Object.assign(page, { data: await filter(page.data, isWaiting) });
     };
     return readFound(readWaiting, { active: true, limit: PAGE, ...(after && { starting_after: after }) });
   });
@@ -105,4 +111,20 @@ function useWaitingContacts(): Pages<Contact> {
     );
   });
   return pages;
+}
+
+/** Filters by an answer of the server, and asks for a few at once. */
+async function filter<T>(all: readonly T[], test: (each: T) => Promise<boolean>): Promise<T[]> {
+  const left = [...all];
+  const passed = new Set<T>();
+  const work = async () => {
+    try {
+      for (let each = left.shift(); each; each = left.shift()) if (await test(each)) passed.add(each);
+    } finally {
+      // After a failure nothing more is asked.
+      left.length = 0;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return all.filter((each) => passed.has(each));
 }

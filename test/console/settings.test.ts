@@ -68,6 +68,31 @@ testScenes("the settings of a conversation", {
     assert.deepEqual(guard.complaints, []);
   },
 
+  "a changed setting stays as the server accepted it until its event arrives": async (world) => {
+    const { proxy, server } = world;
+    const { page, guard, user, bobs } = await settle(world);
+    await openSettings(page, "Bob");
+    proxy.fate = (line) => (/upgrade$|^GET \/v1\/events/.test(line) ? "break" : "pass");
+    proxy.cutStreams();
+    for (const name of [/^Pinned/, /^Archived/]) {
+      const answered = page.waitForResponse((response) => response.request().method() === "PUT");
+      await field(page, name).check();
+      await (await answered).finished();
+    }
+    assert.ok(await field(page, /^Pinned/).isChecked());
+    proxy.fate = () => "pass";
+    await page.evaluate(() => dispatchEvent(new Event("online")));
+    await page.getByRole("option", { name: /Bob/ }).waitFor({ state: "detached" });
+    assert.ok(await field(page, /^Pinned/).isChecked());
+    // A later change of another device counts.
+    await change(server, user, bobs, { is_pinned: false });
+    await field(page, /^Pinned/)
+      .and(page.locator(":not(:checked)"))
+      .waitFor();
+    assert.ok(await field(page, /^Archived/).isChecked());
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "a pinned conversation is at the top at once, however old its messages": async (world) => {
     const { server } = world;
     const { page, guard } = await world.arrive(async (user) => {

@@ -5,7 +5,7 @@ import type {
   ConversationSettings as Settings,
 } from "../../../packages/parley-client/src/index.ts";
 import { explain } from "../failures.ts";
-import { useSession } from "../session/session.ts";
+import { useChanges, useSession } from "../session/session.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { formatFullTime } from "../ui/format.ts";
 import { PageFailure, Reading, toNotAllowed } from "../ui/page-notes.tsx";
@@ -41,23 +41,42 @@ function Loaded({ id }: { id: string }) {
   return failure ? <PageFailure pages={{ failure, retry }} /> : <Reading />;
 }
 
+/** Returns the settings that pass. */
+function pick(settings: Settings, isKept: (name: keyof Settings) => boolean): Settings {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => isKept(name as keyof Settings)));
+}
+
+/** Returns settings that the server has accepted, until the copy has them by their event, and a function that adds some. */
+function useAccepted(id: string) {
+  const [accepted, accept] = useState<Settings>({});
+  useChanges((change) => {
+    if (change.type === "missed") return accept({});
+    if (change.type !== "conversation.updated" || change.payload.id !== id) return;
+    const { payload } = change;
+    // The copy of another tab than the one with the connection follows later than the event.
+    accept((before) => pick(before, (name) => payload[name] === before[name]));
+  });
+  return [accepted, (settings: Settings) => accept((before) => ({ ...before, ...settings }))] as const;
+}
+
 function SettingFields({ conversation }: { conversation: Conversation }) {
   const { parley, endIfRefused, can } = useSession();
   const [failure, setFailure] = useState("");
   /** Settings being changed: shown at once, and not undone by other changes of the conversation meanwhile. */
   const [wanted, setWanted] = useState<Settings>({});
-  const shown = { ...conversation, ...wanted } as Conversation;
+  const [accepted, accept] = useAccepted(conversation.id);
+  const shown = { ...conversation, ...accepted, ...wanted } as Conversation;
   const change = async (settings: Settings) => {
     setWanted((before) => ({ ...before, ...settings }));
     try {
-      await parley.conversations.update(conversation.id, settings);
+      const changed = await parley.conversations.update(conversation.id, settings);
+      accept(pick(changed, (name) => name in settings));
       setFailure("");
     } catch (error) {
       setFailure(`The setting was not changed. ${explain(error)}`);
       endIfRefused(error);
     } finally {
-      const isOther = ([name]: [string, unknown]) => !(name in settings);
-      setWanted((before) => Object.fromEntries(Object.entries(before).filter(isOther)));
+      setWanted((before) => pick(before, (name) => !(name in settings)));
     }
   };
   return (

@@ -2,7 +2,7 @@ import type { Parley, StreamEvent } from "parley-client";
 import { type AroundView, openAround } from "./around.ts";
 import { Copy } from "./copy.ts";
 import { dropDamaged, dropWindow } from "./damage.ts";
-import { fileKey, NOTHING } from "./entries.ts";
+import { fileKey } from "./entries.ts";
 import { toReason } from "./failures.ts";
 import { Fold } from "./fold.ts";
 import { Live } from "./live.ts";
@@ -10,6 +10,7 @@ import { type Content, findOperation, Keys, toRemoval, toRetry, toSend } from ".
 import { Outbox } from "./outbox.ts";
 import { Pauses } from "./pauses.ts";
 import { onOnline, type Platform, randomId, realPlatform } from "./platform.ts";
+import { Shown } from "./shown.ts";
 import type { Batch, Store, Value } from "./store.ts";
 import { type TabMessage, Tabs, toChanges } from "./tabs.ts";
 import { type Limits, trim } from "./trim.ts";
@@ -52,13 +53,13 @@ class Sync {
   readonly #copy: Copy;
   readonly #fold: Fold;
   readonly #views: Views;
+  readonly #shown: Shown;
   readonly #tabs: Tabs;
   readonly #pauses: Pauses;
   readonly #listeners = new Set<(event: StreamEvent) => void>();
   readonly #refusedListeners = new Set<(operation: Operation) => void>();
   #state: LinkState = { state: "connecting", reason: null };
   #isStored = true;
-  readonly #outdated = new Set<string>(); // conversations that were opened without a connection
   /** Resolves once the leader can make requests. */
   #leading: Promise<void> | undefined;
   #live: Live | undefined;
@@ -95,7 +96,7 @@ class Sync {
     this.#views = new Views(
       this.#fold,
       toConnection,
-      (id) => void this.#use(id, true),
+      (id) => void this.#shown.use(id, true),
       (id) => void this.#tabs.ask("release", id).catch(() => {}),
     );
     this.#tabs = new Tabs(store.name, randomId(platform), {
@@ -105,6 +106,8 @@ class Sync {
       },
       run: (name, args) => this.#run(name, args),
     });
+    const parts = { copy: this.#copy, views: this.#views, tabs: this.#tabs };
+    this.#shown = new Shown({ ...parts, isReady: () => this.#live?.isReady === true });
   }
 
   async open(): Promise<void> {
@@ -269,7 +272,7 @@ class Sync {
   #ready(): void {
     this.#pauses.wake();
     this.#runOutbox();
-    for (const id of this.#views.shown) void this.#use(id, this.#outdated.delete(id));
+    this.#shown.useAll();
   }
 
   #runOutbox(): void {
@@ -287,7 +290,7 @@ class Sync {
   async #reopen(): Promise<string[]> {
     const damaged = await this.#copy.open();
     this.#views.renewAll();
-    for (const id of this.#views.shown) void this.#use(id, false);
+    for (const id of this.#views.shown) void this.#shown.use(id, false);
     return damaged;
   }
 
@@ -325,16 +328,6 @@ class Sync {
   }
 
   // The memory of this instance.
-
-  /** Loads a conversation that is shown, and has the leader read it or, if it has just been opened, its newest messages again. */
-  async #use(id: string, isOpened: boolean): Promise<void> {
-    await this.#copy.load(id);
-    const isKnown = (this.#copy.talks.get(id)?.floor ?? NOTHING) !== NOTHING;
-    if ((isKnown && !isOpened) || !this.#views.isShown(id)) return;
-    if (this.#live?.isReady || !this.#tabs.isLeader)
-      await this.#tabs.ask(isKnown ? "refresh" : "olderMessages", id).catch(() => this.#outdated.add(id));
-    else this.#outdated.add(id);
-  }
 
   #trim(): void {
     const isHeld = (id: string) => this.#live?.extended.has(id) || this.#views.isShown(id);

@@ -67,6 +67,31 @@ test("a message is sent once although the tab that sends it is closed", { skip: 
   await leaderOf(others);
 });
 
+test("a conversation that a follower opens without a connection is read again once there is one", {
+  skip: noChromium,
+}, async (t) => {
+  let isAway = false;
+  // The client does not retry the read, so that it has failed when the connection is back.
+  const toAnswer = (path: string) => ({ status: path.startsWith("/v1/messages?") ? 400 : 502 });
+  const { between, open } = await openTabs(t, (path) => (isAway ? toAnswer(path) : "pass"));
+  const leader = await open();
+  assert.ok(await eventually(() => leader.run<boolean>(IS_LEADER)));
+  const isLive = ({ run }: Tab) =>
+    eventually(() => run<boolean>('return sync.connection().getSnapshot().state === "live"'));
+  assert.ok(await isLive(leader));
+  isAway = true;
+  between.cut();
+  const reads = () => between.seen.filter(({ path }) => path.startsWith("/v1/messages?")).length;
+  const before = reads();
+  const follower = await open();
+  assert.ok(await eventually(async () => reads() > before));
+  const failed = reads();
+  isAway = false;
+  await follower.run("sync.wake()");
+  assert.ok(await isLive(follower));
+  assert.ok(await eventually(async () => reads() > failed));
+});
+
 test("a file in the outbox survives a reload, and sign-out erases all tabs", {
   skip: noChromium,
 }, async (t) => {

@@ -346,9 +346,11 @@ class Sync {
     if (message.type === "changed") {
       this.#copy.receive(new Map(message.changes));
       this.#runOutbox();
+    } else if (message.type === "state" && !this.#tabs.isLeader) {
+      this.#setState(message.state);
+      if (message.state.state === "live") this.#shown.useAll();
     } else if (message.type === "event") this.#publish(message.event);
     else if (message.type === "refused") this.#refused(message.refused);
-    else if (message.type === "state" && !this.#tabs.isLeader) this.#setState(message.state);
     else if (message.type === "hello" && this.#tabs.isLeader)
       this.#tabs.post({ type: "state", state: this.#state });
     else if (message.type === "erased") void this.#reopen().catch(() => {});

@@ -29,7 +29,7 @@ import { problemOf, statusOf } from "./protocol/problems.ts";
 import { RateLimits } from "./protocol/rate-limits.ts";
 import { answerClientError, answerOddRequests } from "./protocol/raw-errors.ts";
 import { consoleRoutes } from "./routes/console.ts";
-import { docsRoutes } from "./routes/docs.ts";
+import { docsRoutes, missingDocsPage } from "./routes/docs.ts";
 import { errorPages } from "./routes/error-pages.ts";
 import { uploadDiscovery } from "./routes/files/uploads.ts";
 import { allOperations } from "./routes/operations.ts";
@@ -310,10 +310,13 @@ function isOpenedByBrowser(request: FastifyRequest): boolean {
   return mediaType(headers.accept?.split(",", 1)[0]) === "text/html";
 }
 
-const NOT_FOUND_PAGE = htmlPage(
-  "Page not found",
-  '<p>There is nothing at this address. Go to the <a href="/">console</a> or the <a href="/docs/">documentation</a>.</p>',
-);
+const NOT_FOUND = {
+  page: htmlPage(
+    "Page not found",
+    '<p>There is nothing at this address. Go to the <a href="/">console</a> or the <a href="/docs/">documentation</a>.</p>',
+  ),
+  headers: HTML_HEADERS,
+};
 
 /** Matches the start of a query, even if its question mark was encoded by mistake. */
 const QUERY = /\?|%3f/i;
@@ -336,10 +339,11 @@ function sendError(
     context.log.error({ ...requestFields(request), ...acting, ...errorFields(error) }, "request failed");
   }
   if (known?.code === "route_not_found" && isOpenedByBrowser(request)) {
+    const { page, headers } = missingDocsPage(pathOf(request).split("?", 1)[0]!) ?? NOT_FOUND;
     return reply
       .code(statusOf(known.code))
-      .headers({ ...HTML_HEADERS, "cache-control": "no-store", "content-type": HTML_TYPE })
-      .send(NOT_FOUND_PAGE);
+      .headers({ ...headers, "cache-control": "no-store", "content-type": HTML_TYPE })
+      .send(page);
   }
   const problem = problemOf(known ?? new ParleyError("internal_error"), request.id, context.core.origin());
   // Send bytes: the framework would add a charset to text, and this media type has none.

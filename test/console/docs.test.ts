@@ -36,10 +36,10 @@ test("each page fits a phone, and those of each kind are accessible there", {
 }, async (t) => {
   const server = await startApp(t);
   const { page, guard } = await openPage(await openBrowser(t), server.url, PHONE);
-  for (const path of [...PAGES, "errors/invalid_token", "nothing"]) {
+  for (const path of [...PAGES, "errors/invalid_token", "api/nothing"]) {
     await page.goto(`${server.url}/docs/${path}`);
     await assertNoSidewaysScroll(page, path);
-    if (/^(?:index|api|operate|api\/messages|reference\/messages|errors\/|nothing)/.test(path))
+    if (/^(?:index|api|operate|api\/messages|reference\/messages|errors\/|404|api\/nothing)/.test(path))
       await assertAccessible(page, path);
   }
   assert.deepEqual(guard.complaints, []);
@@ -85,6 +85,25 @@ test("the search finds parts of pages by words, marks the words, and opens a res
   assert.deepEqual(await search(page, "(.*"), []);
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "hidden" });
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("an address without a page has the search, the sections and a link to the first page", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t);
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  const answer = await page.goto(`${server.url}/docs/api/nothing.html`);
+  assert.equal(answer!.status(), 404);
+  await page.getByRole("heading", { name: "Page not found", level: 1 }).waitFor();
+  await assertAccessible(page, "no page");
+  assert.notEqual((await search(page, "rotate secret")).length, 0);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Rotate the secret" }).waitFor();
+  await page.goBack();
+  await page.getByRole("main").getByRole("link", { name: "first page" }).click();
+  await page.getByRole("link", { name: "Next" }).waitFor();
+  assert.equal(new URL(page.url()).pathname, "/docs/index.html");
   assert.deepEqual(guard.complaints, []);
 });
 

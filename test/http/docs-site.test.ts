@@ -13,6 +13,8 @@ const MAX_BYTES = 2_400_000;
 
 const site = buildSite();
 const pages = [...site].filter(([path]) => path.endsWith(".html"));
+/** Those that the site links to. */
+const linked = pages.filter(([path]) => path !== "404.html");
 
 /** Returns the attributes of this name of a page, with characters instead of their references. */
 function attributes(html: string, name: string): string[] {
@@ -61,7 +63,7 @@ test("every page is reached from the first one by following `Next`, and has no i
     const ids = attributes(html, "id");
     assert.deepEqual([...new Set(ids)], ids, reached.at(-1));
   }
-  assert.deepEqual(reached.toSorted(), pages.map(([path]) => path).toSorted());
+  assert.deepEqual(reached.toSorted(), linked.map(([path]) => path).toSorted());
 });
 
 test("no page has a script, a style or a handler in itself, or loads from another server", () => {
@@ -107,7 +109,7 @@ test("each page is served as HTML and as Markdown, compressed for those who acce
 
 test("llms.txt lists each page in Markdown, whose links lead to Markdown", () => {
   const listed = [...site.get("llms.txt")!.matchAll(/\]\((.+?)\)/g)].map(([, path]) => path!);
-  assert.deepEqual(listed.toSorted(), pages.map(([path]) => path.replace(/html$/, "md")).toSorted());
+  assert.deepEqual(listed.toSorted(), linked.map(([path]) => path.replace(/html$/, "md")).toSorted());
   for (const path of listed) {
     const prose = site.get(path)!.replaceAll(/^```.*?^```$/gms, "");
     for (const [, link] of prose.matchAll(/\]\((?!\w+:)([^)#\s]+)/g))
@@ -133,4 +135,31 @@ test("/docs needs no token, leads to its first page, and answers 404 and 405", a
     const answer = await fetch(url + path, { method: "POST" });
     assert.deepEqual([answer.status, answer.headers.get("allow")], [405, "GET, HEAD"], path);
   }
+});
+
+test("a browser gets a page for an address that has none, with links that work at any depth", async (t) => {
+  const { url } = await startApp(t);
+  for (const path of [
+    "nothing",
+    "nothing.html?q=1",
+    "api/nothing.html",
+    "api/",
+    "a/b/c/d",
+    "errors/nothing",
+  ]) {
+    const answer = await fetch(`${url}/docs/${path}`, { headers: { accept: "text/html" } });
+    assert.equal(answer.status, 404, path);
+    const html = await answer.text();
+    const links = ["href", "src", "data-index"].flatMap((name) => attributes(html, name));
+    assert.ok(links.length > 20);
+    for (const link of links.filter((each) => !each.startsWith("#"))) {
+      const { pathname } = new URL(link, answer.url);
+      assert.ok(site.has(pathname.slice("/docs/".length)), `${path}: ${link}`);
+    }
+  }
+  // A program gets a problem, and an address that would make the page large the page of the console.
+  assert.match((await fetch(`${url}/docs/nothing`)).headers.get("content-type")!, /problem/);
+  const deep = await fetch(`${url}/docs/${"a/".repeat(1000)}`, { headers: { accept: "text/html" } });
+  assert.equal(deep.status, 404);
+  assert.ok((await deep.text()).length < 2000);
 });

@@ -8,6 +8,14 @@ import { listPages, type Page, readSections, relativeAddress, type Section } fro
 import { buildReference, type OpenApi } from "./reference.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
+/** For addresses that have no page. Hosts of static files look for this name. */
+const NOT_FOUND: Page = {
+  source: "docs/404.md",
+  url: "404.html",
+  title: "Page not found",
+  markdown:
+    "# Page not found\n\nNo page has this address. Search, or start at the [first page](README.md).\n",
+};
 const STYLES = ["frame", "columns", "text", "search"];
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
@@ -45,6 +53,12 @@ export function buildSite(): Map<string, string> {
       listed.push(`- [${page.title}](${toMarkdownAddress(page.url)}): ${description}`);
     }
   }
+  const { html, headings } = renderMarkdown(NOT_FOUND.markdown, resolver(NOT_FOUND, pages, files));
+  const description = "No page has this address.";
+  files.set(
+    NOT_FOUND.url,
+    layOut({ page: NOT_FOUND, section: sections[0]!, sections, headings, html, description }),
+  );
   files.set("search.json", JSON.stringify(found));
   files.set("llms.txt", `# Parley\n\n> ${introduction(sections)}\n${listed.join("\n")}\n`);
   return files;

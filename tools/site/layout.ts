@@ -22,7 +22,8 @@ export function layOut(frame: Frame): string {
   const { page, section, html, description } = frame;
   const to = (url: string) => escapeHtml(relativeAddress(page.url, url));
   const list = contents(frame.headings);
-  const title = page.title === "Parley" ? page.title : `${page.title} · ${section.title} · Parley`;
+  const place = isListed(frame) ? `${section.title} · Parley` : "Parley";
+  const title = page.title === "Parley" ? page.title : `${page.title} · ${place}`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -33,8 +34,7 @@ export function layOut(frame: Frame): string {
 <title>${escapeHtml(title)}</title>
 <link rel="icon" href="${to("icon.svg")}" type="image/svg+xml">
 <link rel="stylesheet" href="${to("site.css")}">
-<link rel="alternate" href="${to(toMarkdownAddress(page.url))}" type="text/markdown">
-<script type="module" src="${to("site.js")}"></script>
+${isListed(frame) ? `<link rel="alternate" href="${to(toMarkdownAddress(page.url))}" type="text/markdown">\n` : ""}<script type="module" src="${to("site.js")}"></script>
 </head>
 <body>
 <a class="skip" href="#site-text">Skip to the text</a>
@@ -44,12 +44,17 @@ ${sideBar(frame, to)}
 <main id="site-text" tabindex="-1">
 ${list && '<button class="button opener" type="button" popovertarget="site-headings">On this page</button>\n'}<article>
 ${html}</article>
-${pageEnd(frame, to)}
+${isListed(frame) ? pageEnd(frame, to) : ""}
 </main>
 ${list}</div>
 </body>
 </html>
 `;
+}
+
+/** Whether the section has the page. That for missing addresses is in none. */
+function isListed({ page, section }: Frame): boolean {
+  return listPages(section).includes(page);
 }
 
 type To = (url: string) => string;
@@ -63,9 +68,9 @@ function link(page: Page, current: Page, to: To): string {
   return `<a href="${to(page.url)}"${mark}>${escapeHtml(page.title)}</a>`;
 }
 
-function sectionLinks({ section, sections }: Frame, to: To): string[] {
-  return sections.map((each) => {
-    const mark = each === section ? ' aria-current="true"' : "";
+function sectionLinks(frame: Frame, to: To): string[] {
+  return frame.sections.map((each) => {
+    const mark = each === frame.section && isListed(frame) ? ' aria-current="true"' : "";
     return `<a href="${to(listPages(each)[0]!.url)}"${mark}>${each.title}</a>`;
   });
 }

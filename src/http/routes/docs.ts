@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
@@ -21,6 +21,10 @@ const CODINGS = [
   ["gzip", (bytes: Buffer) => promisify(gzip)(bytes)],
 ] as const;
 
+/** Folders in the address of a page that does not exist. The links of its answer grow with them. */
+const MAX_DEPTH = 8;
+let notFound: string | undefined;
+
 /** Adds the documentation and the OpenAPI documents. None needs a token. */
 export function docsRoutes(app: FastifyInstance): void {
   const open = { config: { public: true } };
@@ -42,6 +46,17 @@ export function docsRoutes(app: FastifyInstance): void {
       return sendFixed(request, reply, await answer());
     });
   }
+}
+
+/** Returns the page, and its headers, for an address that the documentation does not have; undefined for other addresses. */
+export function missingDocsPage(path: string): { page: string; headers: Record<string, string> } | undefined {
+  const [, first, ...rest] = path.split("/");
+  if (first !== "docs" || rest.length === 0 || rest.length > MAX_DEPTH) return undefined;
+  // The links of the page are relative, as if it were in the first folder.
+  const up = "../".repeat(rest.length - 1);
+  notFound ??= readFileSync(new URL("404.html", DIST), "utf8");
+  const page = notFound.replaceAll(/ (href|src|data-index)="(?![#/]|\w+:)/g, ` $1="${up}`);
+  return { page, headers: HEADERS };
 }
 
 /** Returns the answers by path. Each file is read at its first request, because most are never requested. */

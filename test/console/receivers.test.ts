@@ -89,6 +89,14 @@ testScenes("receivers and unread marks", {
     await presence.getByText(/minutes ago/).waitFor();
     await hide(page, false);
     await presence.getByText("Active now").waitFor();
+    // A narrow window cuts off the username and the phone number first.
+    await page.setViewportSize({ width: 390, height: 760 });
+    assert.ok(
+      await presence.evaluate((shown) => {
+        const [inner, outer] = [shown, shown.parentElement!].map((each) => each.getBoundingClientRect());
+        return inner!.right <= outer!.right;
+      }),
+    );
     assert.deepEqual(guard.complaints, []);
   },
 

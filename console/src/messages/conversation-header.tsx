@@ -123,8 +123,8 @@ export function ContactHeader(props: {
         <span class="muted small ellipsis">
           {blocked && <strong class="blocked">Blocked</strong>}
           {blocked && " · "}
-          <bdi>@{contact.username}</bdi> · <bdi>{contact.phone_number}</bdi>
           <Presence contact={contact} />
+          <bdi>@{contact.username}</bdi> · <bdi>{contact.phone_number}</bdi>
         </span>
       </div>
       {asking === "settings" && <ConversationSettings id={contact.conversation_id} onClose={done} />}

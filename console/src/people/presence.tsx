@@ -13,10 +13,10 @@ export function Presence({ contact }: { contact: Contact }) {
   const isNow = Date.now() / 1000 - seconds < NOW_SECONDS;
   return (
     <>
-      {" · "}
       <span class={isNow ? "presence now" : "presence"} title={formatFullTime(seconds)}>
         {isNow ? "Active now" : `Active ${formatAgo(seconds)}`}
       </span>
+      {" · "}
     </>
   );
 }

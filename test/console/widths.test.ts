@@ -106,6 +106,11 @@ test("the console fits from 390 to 1920 pixels", { skip: noChromium }, async (t)
     assert.ok(name!.width >= 160, `the name has ${name!.width} pixels in ${width}`);
     const isBeside = name!.x + name!.width <= tabs!.x || name!.y + name!.height <= tabs!.y;
     assert.ok(isBeside, `the tabs cover the name in ${width}`);
+    const lines = await page
+      .getByRole("group", { name: "Which contacts are listed", includeHidden: true })
+      .locator("label")
+      .evaluateAll((all) => new Set(all.map((label) => label.getBoundingClientRect().top)).size);
+    assert.equal(lines, 1, `the lists in ${width}`);
     await act(page, "a sentence", "Reply");
     await page.keyboard.press("Escape");
   }

@@ -86,7 +86,7 @@ function Shown(props: {
       onShow={can("messages:read") ? show : undefined}
       empty={<NoFiles isOwn={isOwn} />}
       top={(found) => (
-        <div class="search-bar">
+        <div class="search-bar files-search">
           <SearchField
             label="Search files by name"
             maxLength={MAX_QUERY}

@@ -1,5 +1,6 @@
 // The Files tab: the files of a conversation as a grid or a list, and the links in its messages.
 import { useEffect, useState } from "preact/hooks";
+import { isTouched } from "../messages/message-tools.tsx";
 import { SearchBar } from "../search/search-bar.tsx";
 import { useSession } from "../session/session.ts";
 import { Icon } from "../ui/icons.tsx";
@@ -86,8 +87,10 @@ function NoFiles({ name, onPick }: { name: string; onPick: () => void }) {
       <span class="empty-art">
         <Icon name="upload" />
       </span>
-      <h2>Drop files here</h2>
-      <p class="muted">Nothing in {name} yet. You can also paste a picture or choose files.</p>
+      <h2>{isTouched() ? "No files yet" : "Drop files here"}</h2>
+      <p class="muted">
+        Nothing in {name} yet.{!isTouched() && " You can also paste a picture or choose files."}
+      </p>
       <button type="button" class="button primary" onClick={onPick}>
         Choose files
       </button>

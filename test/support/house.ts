@@ -43,6 +43,7 @@ const MAY_IMPORT: Record<string, string> = {
   "packages/parley-client": "",
   "packages/parley-sync": "",
   "packages/parley-react": "",
+  "packages/parley-embed": "",
   console: "packages/parley-client packages/parley-sync",
 };
 const PACKAGE_ROOMS: [RegExp, string][] = [

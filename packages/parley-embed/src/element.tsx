@@ -1,0 +1,233 @@
+// The base of both elements: attributes and properties, the copy that they show, and events for apps.
+import type { Reason } from "parley-sync";
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { type SharedCopy, shareCopy } from "./copies.ts";
+import { Format } from "./format.ts";
+import { type Language, loadLanguage, toTranslate } from "./labels.ts";
+import base from "./styles/base.css?inline";
+import messages from "./styles/messages.css?inline";
+import panes from "./styles/panes.css?inline";
+import parts from "./styles/parts.css?inline";
+import type { Labels, ParleyError, ParleyOpen } from "./types.ts";
+
+/** Attributes that are also properties. */
+const REFLECTED = ["server", "token", "conversation", "user", "theme"] as const;
+const RIGHT_TO_LEFT = /^(?:ar|dv|fa|he|ps|ur|yi)\b/;
+
+const styles = new CSSStyleSheet();
+styles.replaceSync(base + panes + messages + parts);
+
+export class ParleyElement extends HTMLElement {
+  static readonly observedAttributes: readonly string[] = [...REFLECTED, "labels", "lang", "dir"];
+
+  /** The address of the server; that of the page by default. */
+  declare server: string | null;
+  declare token: string | null;
+  /** The id of the conversation that is shown. */
+  declare conversation: string | null;
+  /** The username of a contact, whose conversation is opened. */
+  declare user: string | null;
+  /** `light`, `dark`, or `auto` for that of the device; without it as the page. */
+  declare theme: string | null;
+  readonly #hasInbox: boolean;
+  readonly #root: ShadowRoot;
+  readonly #frame = document.createElement("div");
+  #getToken: (() => string | Promise<string>) | null = null;
+  #labels: Labels | string | null = null;
+  #language: Language | undefined;
+  #copy: SharedCopy | undefined;
+  #endListening = () => {};
+  /** Counts, so that a late answer is ignored. */
+  #connects = 0;
+  #loads = 0;
+
+  constructor(hasInbox: boolean) {
+    super();
+    this.#hasInbox = hasInbox;
+    this.#root = this.attachShadow({ mode: "open" });
+    this.#root.adoptedStyleSheets = [styles];
+    this.#frame.className = "frame";
+    this.#root.append(this.#frame);
+  }
+
+  /** Returns a token, called before each request. It replaces `token`. */
+  get getToken(): (() => string | Promise<string>) | null {
+    return this.#getToken;
+  }
+
+  set getToken(getToken: (() => string | Promise<string>) | null) {
+    this.#getToken = getToken;
+    void this.#connect();
+  }
+
+  /** The texts, or the address of a JSON file that has them; null for those of the language. */
+  get labels(): Labels | string | null {
+    return this.#labels;
+  }
+
+  set labels(labels: Labels | string | null) {
+    this.#labels = labels;
+    void this.#load();
+  }
+
+  /** Erases the user's data in this browser. Call it when your user signs out. */
+  async signOut(): Promise<void> {
+    await this.#copy?.signOut();
+  }
+
+  connectedCallback(): void {
+    for (const name of [...REFLECTED, "getToken", "labels"] as const) this.#upgrade(name);
+    void this.#load();
+    void this.#connect();
+  }
+
+  disconnectedCallback(): void {
+    this.#connects++;
+    this.#disconnect();
+    render(null, this.#frame);
+  }
+
+  attributeChangedCallback(name: string, before: string | null, value: string | null): void {
+    if (!this.isConnected || value === before) {
+      if (name === "labels") this.#labels = value;
+    } else if (name === "server" || name === "token") void this.#connect();
+    else if (name === "labels") this.labels = value;
+    else if (name === "lang") void this.#load();
+    else if (name === "user") void this.#openUser();
+    else this.#render();
+  }
+
+  /** Sets a property again that was set before the element was defined. */
+  #upgrade(name: (typeof REFLECTED)[number] | "getToken" | "labels"): void {
+    if (!Object.hasOwn(this, name)) return;
+    const value = this[name];
+    delete this[name];
+    Object.assign(this, { [name]: value });
+  }
+
+  #emit(type: string, detail: ParleyOpen | ParleyError): boolean {
+    return this.dispatchEvent(
+      new CustomEvent(type, { detail, bubbles: true, composed: true, cancelable: true }),
+    );
+  }
+
+  #fail(error: unknown): void {
+    const { code = "unexpected", detail, message } = error as Partial<Reason & Error>;
+    this.#emit("parley-error", { code, detail: detail ?? message ?? String(error) });
+  }
+
+  /** Loads the labels. Without them the texts are English. */
+  async #load(): Promise<void> {
+    if (!this.isConnected) return;
+    const load = ++this.#loads;
+    const from = this.closest<HTMLElement>("[lang]")?.lang || navigator.language;
+    const language = await loadLanguage(from, this.#labels).catch((error) => {
+      this.#fail(error);
+      return { locale: "en", labels: {} };
+    });
+    if (load !== this.#loads) return;
+    this.#language = language;
+    this.#render();
+  }
+
+  async #connect(): Promise<void> {
+    const getToken = this.#getToken ?? (this.token === null ? undefined : () => this.token ?? "");
+    if (!this.isConnected || !getToken) return;
+    const connect = ++this.#connects;
+    const { href } = new URL(this.server ?? "/", document.baseURI);
+    try {
+      const copy = await shareCopy(href.replace(/\/*$/, "/"), getToken, () => this.#disconnect());
+      if (connect !== this.#connects) return copy.release();
+      this.#disconnect();
+      this.#use(copy);
+    } catch (error) {
+      if (connect === this.#connects) this.#fail(error);
+    }
+  }
+
+  #use(copy: SharedCopy): void {
+    const { sync } = copy;
+    this.#copy = copy;
+    const connection = sync.connection();
+    let { state: before } = connection.getSnapshot();
+    const stops = [
+      sync.onRefused(({ reason }) => this.#fail(reason)),
+      connection.subscribe(() => {
+        const { state, reason } = connection.getSnapshot();
+        if (state === "refused" && state !== before) this.#fail(reason);
+        before = state;
+      }),
+    ];
+    this.#endListening = () => {
+      for (const stop of stops) stop();
+    };
+    this.#render();
+    void this.#openUser();
+  }
+
+  #disconnect(): void {
+    this.#endListening();
+    this.#copy?.release();
+    this.#copy = undefined;
+    this.#render();
+  }
+
+  /** Opens the conversation with the contact whose username is in `user`. */
+  async #openUser(): Promise<void> {
+    const { user } = this;
+    const sync = this.#copy?.sync;
+    if (!user || !sync) return;
+    const { items } = sync.contacts().getSnapshot();
+    let contact = items.find(({ username }) => username === user);
+    try {
+      contact ??= (await sync.client.contacts.list({ username: user, limit: 1 })).data[0];
+    } catch (error) {
+      return this.#fail(error);
+    }
+    if (user !== this.user) return;
+    if (contact) this.conversation = contact.conversation_id;
+    else this.#fail({ code: "contact_not_found", detail: `You have no contact with the username ${user}.` });
+  }
+
+  #open(conversation: string | null): void {
+    if (conversation === null || this.#emit("parley-open", { conversation }))
+      this.conversation = conversation;
+  }
+
+  #render(): void {
+    if (!this.isConnected || !this.#language) return;
+    const { locale } = this.#language;
+    this.#frame.lang = locale;
+    this.#frame.dir = this.dir || (RIGHT_TO_LEFT.test(locale) ? "rtl" : "ltr");
+    const copy = this.#copy;
+    const session = copy && {
+      sync: copy.sync,
+      server: copy.server,
+      translate: toTranslate(this.#language),
+      format: new Format(locale),
+    };
+    render(
+      session && (
+        <App
+          session={session}
+          hasInbox={this.#hasInbox}
+          conversation={this.conversation}
+          onOpen={(id) => this.#open(id)}
+        />
+      ),
+      this.#frame,
+    );
+  }
+}
+
+for (const name of REFLECTED)
+  Object.defineProperty(ParleyElement.prototype, name, {
+    get(this: ParleyElement) {
+      return this.getAttribute(name);
+    },
+    set(this: ParleyElement, value: string | null | undefined) {
+      if (value == null) this.removeAttribute(name);
+      else this.setAttribute(name, value);
+    },
+  });

@@ -17,6 +17,7 @@ COPY runtime/node runtime/
 COPY src src
 COPY console/dist console/dist
 COPY docs/dist docs/dist
+COPY packages/parley-embed/served packages/parley-embed/served
 COPY --from=dependencies /app/node_modules node_modules
 RUN ln -s /app/bin/parley /usr/local/bin/parley && mkdir -m 700 /data && chown node:node /data
 # The code stays root's: the server cannot change it.

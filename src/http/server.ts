@@ -30,6 +30,7 @@ import { RateLimits } from "./protocol/rate-limits.ts";
 import { answerClientError, answerOddRequests } from "./protocol/raw-errors.ts";
 import { consoleRoutes } from "./routes/console.ts";
 import { docsRoutes, missingDocsPage } from "./routes/docs.ts";
+import { embedRoutes } from "./routes/embed.ts";
 import { errorPages } from "./routes/error-pages.ts";
 import { uploadDiscovery } from "./routes/files/uploads.ts";
 import { allOperations } from "./routes/operations.ts";
@@ -139,9 +140,7 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   app.addHook("preClose", async () => sockets.close());
   for (const each of allOperations) addOperation(app, { ...context, sockets }, each);
   uploadDiscovery(app, limits);
-  docsRoutes(app);
-  errorPages(app);
-  consoleRoutes(app);
+  for (const addPages of [docsRoutes, errorPages, consoleRoutes, embedRoutes]) addPages(app);
   sessionRoutes(app, context);
   return app;
 }

@@ -1,4 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
 import { type FixedAnswer, fixedAnswer } from "../protocol/fixed.ts";
 
 const POLICY = [
@@ -42,6 +44,14 @@ const CODINGS = [
   ["gzip", ".gz"],
 ] as const;
 
+/** Compresses the index of the search in 0.1 seconds. The best quality takes 4 seconds, for 8 percent fewer bytes. */
+const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+/** Compresses what a build has left uncompressed. */
+const COMPRESSORS = [
+  ["br", (bytes: Buffer) => promisify(brotliCompress)(bytes, QUALITY)],
+  ["gzip", (bytes: Buffer) => promisify(gzip)(bytes)],
+] as const;
+
 /** Reports whether a file of this name is for browsers, and not a compressed form of one. */
 export function isBuiltFile(name: string): boolean {
   return TYPES.has(toExtension(name));
@@ -58,6 +68,27 @@ export function readBuiltFile(
   const codings = CODINGS.filter(([, suffix]) => existsSync(new URL(path + suffix, folder)));
   if (codings.length === 0) return read("");
   return { ...read(""), compressed: new Map(codings.map(([coding, suffix]) => [coding, read(suffix)])) };
+}
+
+/** Adds the compressed forms of an answer. */
+export async function compress(answer: FixedAnswer): Promise<FixedAnswer> {
+  const { "content-type": type, etag: _, ...headers } = answer.headers;
+  const forms = COMPRESSORS.map(async ([coding, encode]) => {
+    return [coding, fixedAnswer(type!, await encode(answer.bytes), headers)] as const;
+  });
+  return { ...answer, compressed: new Map(await Promise.all(forms)) };
+}
+
+/** Makes a function call another one once, and again only if that failed. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
 }
 
 function toExtension(path: string): string {

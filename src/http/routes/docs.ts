@@ -1,26 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { promisify } from "node:util";
-import { brotliCompress, constants, gzip } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import { readFields } from "../../core/resource/fields.ts";
 import { ParleyError } from "../../errors.ts";
 import { type FixedAnswer, fixedAnswer, sendFixed } from "../protocol/fixed.ts";
 import { queryOf } from "../protocol/operation.ts";
-import { isBuiltFile, pageHeaders, readBuiltFile } from "./built-files.ts";
+import { compress, isBuiltFile, once, pageHeaders, readBuiltFile } from "./built-files.ts";
 
 const DIST = new URL("../../../docs/dist/", import.meta.url);
 
 /** The script of the pages changes no HTML by text. */
 const HEADERS = pageHeaders("trusted-types 'none'");
-/** Compresses the index of the search in 0.1 seconds. The best quality takes 4 seconds, for 8 percent fewer bytes. */
-const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
-/** The codings of compressed forms. The build has none: they would triple the size of `docs/dist`. */
-const CODINGS = [
-  ["br", (bytes: Buffer) => promisify(brotliCompress)(bytes, QUALITY)],
-  ["gzip", (bytes: Buffer) => promisify(gzip)(bytes)],
-] as const;
-
 /** Folders in the address of a page that does not exist. The links of its answer grow with them. */
 const MAX_DEPTH = 8;
 let notFound: string | undefined;
@@ -68,24 +58,4 @@ function listAnswers(): Map<string, () => Promise<FixedAnswer>> {
 async function readDocument(name: string): Promise<FixedAnswer> {
   const document = await readFile(new URL(`../openapi/${name}`, import.meta.url), "utf8");
   return fixedAnswer("application/json; charset=utf-8", JSON.stringify(JSON.parse(document)), {});
-}
-
-/** Adds the compressed forms of an answer. */
-async function compress(answer: FixedAnswer): Promise<FixedAnswer> {
-  const { "content-type": type, etag: _, ...headers } = answer.headers;
-  const forms = CODINGS.map(async ([coding, encode]) => {
-    return [coding, fixedAnswer(type!, await encode(answer.bytes), headers)] as const;
-  });
-  return { ...answer, compressed: new Map(await Promise.all(forms)) };
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make().catch((error) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  };
 }

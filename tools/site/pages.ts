@@ -32,12 +32,12 @@ const SECTIONS: Record<string, Record<string, string[]>> = {
   Guides: {
     Start: below("", "README tour"),
     "Build an app": [
-      ...below("guides/", "add-chat-to-your-app sign-in offline"),
+      ...below("guides/", "add-chat-to-your-app embed sign-in offline"),
       ...below("", "push sharing"),
     ],
     Packages: [
-      ...["client", "sync", "react"].map((name) => `packages/parley-${name}/README.md`),
-      ...["", "react/", "react-native/", "html/", "bot/"].map((folder) => `examples/${folder}README.md`),
+      ...["client", "sync", "react", "embed"].map((name) => `packages/parley-${name}/README.md`),
+      ...["", "embed/", "react/", "react-native/", "html/", "bot/"].map((folder) => `examples/${folder}README.md`),
     ],
   },
   API: {

@@ -13,6 +13,8 @@ import type { Labels, ParleyError, ParleyOpen } from "./types.ts";
 
 /** Attributes that are also properties. */
 const REFLECTED = ["server", "token", "conversation", "user", "theme"] as const;
+/** How long to wait after there was no token. */
+const RETRY_MS = 5_000;
 const RIGHT_TO_LEFT = /^(?:ar|dv|fa|he|ps|ur|yi)\b/;
 
 const styles = new CSSStyleSheet();
@@ -142,7 +144,9 @@ export class ParleyElement extends HTMLElement {
       this.#disconnect();
       this.#use(copy);
     } catch (error) {
-      if (connect === this.#connects) this.#fail(error);
+      if (connect !== this.#connects) return;
+      this.#fail(error);
+      setTimeout(() => connect === this.#connects && this.#connect(), RETRY_MS);
     }
   }
 

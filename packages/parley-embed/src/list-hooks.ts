@@ -108,7 +108,7 @@ export function useReading(
   const unread = conversation?.unread_count ?? 0;
   useEffect(() => {
     const read = () => {
-      const isSeen = isAtEnd && !document.hidden && box.current!.clientHeight > 0;
+      const isSeen = isAtEnd && !document.hidden && (box.current?.clientHeight ?? 0) > 0;
       if (isSeen && unread > 0 && newest !== undefined) sync.read(id, newest);
     };
     // A hidden element has no size.

@@ -1,7 +1,7 @@
 // One message, with its reactions and the buttons that act on it.
 import type { Message } from "parley-client";
 import type { SyncMessage } from "parley-sync";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Files } from "./files.tsx";
 import { splitLinks } from "./links.ts";
 import { useSession } from "./session.ts";
@@ -179,8 +179,8 @@ function Tools({ message, meId, isOwn, isActive, actions }: Row & { isOwn: boole
   const tabIndex = isActive ? 0 : -1;
   const group = useRef<HTMLDivElement>(null);
   const before = useRef(shown);
-  useEffect(() => {
-    // The button that had the focus is gone.
+  useLayoutEffect(() => {
+    // The button that had the focus is gone. At once, or the buttons of a message without the focus would go, too.
     if (before.current !== shown) group.current!.querySelector("button")!.focus();
     before.current = shown;
   }, [shown]);

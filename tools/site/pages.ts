@@ -37,7 +37,9 @@ const SECTIONS: Record<string, Record<string, string[]>> = {
     ],
     Packages: [
       ...["client", "sync", "react", "embed"].map((name) => `packages/parley-${name}/README.md`),
-      ...["", "embed/", "react/", "react-native/", "html/", "bot/"].map((folder) => `examples/${folder}README.md`),
+      ...["", "embed/", "react/", "react-native/", "html/", "bot/"].map(
+        (folder) => `examples/${folder}README.md`,
+      ),
     ],
   },
   API: {

@@ -41,7 +41,7 @@ test("two users on two pages: messages, typing, read marks, reactions, edits, re
   for (let at = 0; at < 2; at++) await asBob.keyboard.press("Tab");
   await asBob.locator(":focus[aria-label=React]").waitFor();
   await asBob.keyboard.press("Enter");
-  await asBob.locator(":focus", { hasText: "👍" }).waitFor();
+  await asBob.locator("button:focus", { hasText: "👍" }).waitFor();
   await asBob.keyboard.press("Enter");
   const reaction = message(asAnn, "Hello Bob").getByRole("button", { name: "👍 1 reaction" });
   await reaction.waitFor();

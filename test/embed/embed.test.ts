@@ -222,7 +222,7 @@ test("both schemes of each theme are accessible, wide and narrow", { skip: noChr
   assert.deepEqual(complaints, []);
 });
 
-test("both elements share one connection, and an app can show a conversation elsewhere", {
+test("both elements share one copy and one connection, and an app can show a conversation elsewhere", {
   skip: noChromium,
 }, async (t) => {
   const { app, ann, bob, conversation, open, complaints } = await openWorld(t);
@@ -230,6 +230,14 @@ test("both elements share one connection, and an app can show a conversation els
   const sockets: string[] = [];
   const page = await open("");
   page.on("websocket", (socket) => sockets.push(socket.url()));
+  await page.evaluate(() => {
+    const { open } = IDBFactory.prototype;
+    const counted = Object.assign(globalThis, { opened: 0 });
+    IDBFactory.prototype.open = function (...values) {
+      counted.opened++;
+      return open.apply(this, values);
+    };
+  });
   await page.evaluate(
     ([server, token]) => {
       const [inbox, chat] = ["parley-inbox", "parley-chat"].map((name) => document.createElement(name));
@@ -247,6 +255,7 @@ test("both elements share one connection, and an app can show a conversation els
   assert.equal(await page.locator("parley-chat .message").count(), 1);
   assert.equal(await page.locator("parley-inbox .message").count(), 0);
   assert.equal(sockets.length, 1);
+  assert.equal(await page.evaluate("opened"), 1, "both have one copy");
 
   const code = page.locator("parley-chat").evaluate((element) => {
     const found = new Promise((resolve) => {

@@ -9,7 +9,7 @@ import { startApp } from "../support/app.ts";
 
 const DIST = new URL("../../docs/dist/", import.meta.url);
 /** The limit for all files of the site. */
-const MAX_BYTES = 2_400_000;
+const MAX_BYTES = 2_500_000;
 
 const site = buildSite();
 const pages = [...site].filter(([path]) => path.endsWith(".html"));
@@ -32,7 +32,7 @@ function faultOf(page: string, link: string): string | undefined {
   return `${page}: ${link}: no such heading`;
 }
 
-test("docs/dist is a build of the pages, below 2.4 MB", () => {
+test("docs/dist is a build of the pages, below 2.5 MB", () => {
   const kept = readdirSync(DIST, { recursive: true, encoding: "utf8" }).filter((path) => path.includes("."));
   assert.deepEqual(kept.sort(), [...site.keys()].sort(), "run `npm run docs`");
   for (const [path, content] of site)

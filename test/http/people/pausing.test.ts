@@ -203,6 +203,9 @@ onEachEngineWith(
       return Promise.all(rows.map(async (row) => (await ask("GET", `/v1/${row}`)).body));
     };
     await published(server);
+    // Activity is written a moment after a request.
+    const isActive = async () => JSON.stringify(await shown()).includes('"last_active_at":1');
+    assert.ok(await eventually(isActive));
     const before = await shown();
     await setPaused(server, boss, ann, true);
     assert.equal(await codeOf(server, ann), "user_paused");

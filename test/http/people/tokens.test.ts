@@ -42,7 +42,7 @@ test("a revoked token is refused by the next request", async () => {
 
 /** Paths that need no token, and /session and /sign-in-link, which any token may use. */
 const PUBLIC =
-  "/ /assets /push-worker.js /manifest.webmanifest /icon-192.png /icon-512.png /icon-maskable.png /session /sign-in /sign-in-link /v1/avatars /archives /healthz /readyz /openapi.json /openapi-3.0.json /docs".split(
+  "/ /assets /push-worker.js /manifest.webmanifest /icon-192.png /icon-512.png /icon-maskable.png /session /sign-in /sign-in-link /v1/avatars /archives /healthz /readyz /openapi.json /openapi-3.0.json /docs /embed.js /embed".split(
     " ",
   );
 

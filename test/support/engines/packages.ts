@@ -14,6 +14,9 @@ const PACKAGES: Record<string, readonly string[]> = {
   "/usr/sbin/clamd": ["clamav-daemon"],
   "/usr/bin/curl": ["curl"],
   "/usr/bin/strace": ["strace"],
+  "/usr/bin/go": ["golang-go", "golang-golang-x-oauth2-dev"],
+  "/usr/bin/java": ["default-jre-headless"],
+  "/usr/lib/python3/dist-packages/dateutil": ["python3-dateutil", "python3-urllib3"],
   [DEBIAN_POSTGRES]: ["postgresql"],
 };
 const POLICY = "/usr/sbin/policy-rc.d";

@@ -6,6 +6,8 @@ import { isPublicAddress, mayBePublic } from "./public-address.ts";
 
 /** Bytes of an answer to read before closing the connection. */
 const MAX_ANSWER_BYTES = 64 * 1024;
+/** Bytes of the body to return. Their text can take three times as many, because each invalid byte is replaced by three. */
+const KEPT_BODY_BYTES = 1024;
 
 export interface Post {
   url: string;
@@ -21,11 +23,12 @@ export interface Post {
   signal: AbortSignal;
 }
 
-/** The answer to a post, without its body. */
 export interface Answer {
   status: number;
   /** The header `Retry-After`. */
   retryAfter: string | undefined;
+  /** The start of the body as text, also of a body that was cut short; null if nothing of it arrived. */
+  body: string | null;
 }
 
 /** Returns all addresses of a name. Throws if there are none, or if any is not public. */
@@ -62,8 +65,8 @@ export function mayPostTo(url: URL, allowPrivate: boolean): boolean {
 }
 
 /**
- * Posts to a URL that a user chose, and returns the answer without its body. Follows no redirects, uses no proxy and
- * reuses no connection. Throws if there is no answer; the message is for the operator, not for that user.
+ * Posts to a URL that a user chose, and returns the answer with the start of its body. Follows no redirects, uses no
+ * proxy and reuses no connection. Throws if there is no answer; the message is for the operator, not for that user.
  */
 export function post(what: Post): Promise<Answer> {
   const { headers, body, timeoutMs, allowPrivate, makeResolver } = what;
@@ -81,14 +84,16 @@ export function post(what: Post): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error) =>
       reject(late.aborted ? new Error(`no whole answer came within ${timeoutMs / 1000} s`) : error);
-    let answer: Answer | undefined;
+    let answer: Omit<Answer, "body"> | undefined;
+    const start = new Uint8Array(KEPT_BODY_BYTES);
+    let bytes = 0;
     // Loaded on demand: most servers never post.
     const http = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");
     const request = http.request(url, options, (response) => {
       // The status counts, even if the body is cut short.
       answer = toAnswer(response);
-      let bytes = 0;
       response.on("data", (chunk: Uint8Array) => {
+        if (bytes < KEPT_BODY_BYTES) start.set(chunk.subarray(0, KEPT_BODY_BYTES - bytes), bytes);
         bytes += chunk.length;
         if (bytes > MAX_ANSWER_BYTES) request.destroy();
       });
@@ -104,13 +109,20 @@ export function post(what: Post): Promise<Answer> {
     });
     request.on("close", () => {
       resolver?.cancel();
-      if (answer) resolve(answer);
+      if (answer) resolve({ ...answer, body: toText(start, bytes) });
       else fail(new Error("the connection ended without an answer"));
     });
     request.end(body);
   });
 }
 
-function toAnswer({ statusCode, headers }: IncomingMessage): Answer {
+function toAnswer({ statusCode, headers }: IncomingMessage): Omit<Answer, "body"> {
   return { status: statusCode!, retryAfter: headers["retry-after"] };
+}
+
+/** Decodes the start of a body of so many bytes. Drops a character that the end of `start` cuts. */
+function toText(start: Uint8Array, bytes: number): string | null {
+  const text = new TextDecoder().decode(start.subarray(0, bytes), { stream: bytes > start.length });
+  // PostgreSQL stores no NUL.
+  return text === "" ? null : text.replaceAll("\0", "\ufffd");
 }

@@ -84,7 +84,14 @@ const hook: Webhook = {
 function delivery(fields: Partial<Delivery>): Delivery {
   return {
     ...{ id: "dlv_1", event_id: "evt_1", type: "message.created", state: "delivered", attempts: 1 },
-    ...{ last_status: 200, last_error: null, next_attempt_at: null, created_at: 0, updated_at: 0 },
+    ...{
+      last_status: 200,
+      last_error: null,
+      response_body: null,
+      next_attempt_at: null,
+      created_at: 0,
+      updated_at: 0,
+    },
     ...fields,
   };
 }

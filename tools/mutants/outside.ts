@@ -4,9 +4,9 @@ import type { Mutant } from "./mutant.ts";
 export const outside: readonly Mutant[] = [
   {
     name: "redirects of webhooks are followed",
-    find: "answer = toAnswer(response); let bytes = 0;",
+    find: 'answer = toAnswer(response); response.on("data"',
     replace:
-      "answer = toAnswer(response); const { location } = response.headers; if (location) return resolve(post({ ...what, url: location })); let bytes = 0;",
+      'answer = toAnswer(response); const { location } = response.headers; if (location) return resolve(post({ ...what, url: location })); response.on("data"',
     tests: ["http/webhooks-retries", "http/push-retries"],
   },
   {
@@ -26,6 +26,24 @@ export const outside: readonly Mutant[] = [
     find: "if (bytes > MAX_ANSWER_BYTES) request.destroy();",
     replace: "",
     tests: ["http/webhooks-retries"],
+  },
+  {
+    name: "response bodies: the owner of a webhook reads them",
+    find: 'response_body: scopes.has("admin") ? row.response_body : null,',
+    replace: "response_body: row.response_body,",
+    tests: ["http/response-bodies"],
+  },
+  {
+    name: "response bodies: the result of a redelivery keeps a copy",
+    find: "attempts = 0, response_body = NULL,",
+    replace: "attempts = 0,",
+    tests: ["http/response-bodies"],
+  },
+  {
+    name: "response bodies: PostgreSQL gets NUL",
+    find: String.raw`text.replaceAll("\0", "\ufffd")`,
+    replace: "text",
+    tests: ["http/response-bodies"],
   },
   {
     name: "private networks count as public",

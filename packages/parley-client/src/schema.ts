@@ -411,6 +411,8 @@ export interface components {
       last_status: number | null;
       /** Set if no answer came. The text is the same for every reason. */
       last_error: string | null;
+      /** The first 1,024 bytes of the body of the last answer, for tokens with the scope `admin`; null for all others, and if there is none. */
+      response_body: string | null;
       /** Unix seconds, UTC. Null if it has ended, or waits for an earlier delivery of its conversation. */
       next_attempt_at: number | null;
       /** Unix seconds, UTC. */

@@ -104,6 +104,10 @@ export const deliveryResource = resource("Delivery", {
   attempts: count,
   last_status: described(orNull(integer), "The status of the last answer; null if there was none."),
   last_error: described(textOrNull, "Set if no answer came. The text is the same for every reason."),
+  response_body: described(
+    textOrNull,
+    "The first 1,024 bytes of the body of the last answer, for tokens with the scope `admin`; null for all others, and if there is none.",
+  ),
   next_attempt_at: described(
     orNull(integer),
     "Unix seconds, UTC. Null if it has ended, or waits for an earlier delivery of its conversation.",

@@ -35,6 +35,7 @@ export const webhookDelivery: DeliveryKind = {
       nextAt: isEnded ? null : entry.at + pause,
       status: answer?.status ?? null,
       error: answer ? null : noAnswer(core),
+      responseBody: answer?.body ?? null,
       disable: !isDelivered && isEnded,
       entry,
     });

@@ -254,7 +254,7 @@ export async function listDeliveries(
 ): Promise<PageEnvelope> {
   await getRow(core, caller, id);
   const rows = await listDeliveryRows(core.db, id, page);
-  return toPage(page, rows, (row) => JSON.stringify(toDelivery(row)));
+  return toPage(page, rows, (row) => JSON.stringify(toDelivery(row, caller)));
 }
 
 /**
@@ -281,7 +281,7 @@ export async function testWebhook(
       now: core.clock(),
     },
   );
-  return { delivery: toDelivery(result), replayed };
+  return { delivery: toDelivery(result, caller), replayed };
 }
 
 /**
@@ -301,10 +301,10 @@ export async function redeliver(
     "redeliver",
     { userId, webhookId, id, now: core.clock() },
   );
-  return { delivery: toDelivery(result), replayed };
+  return { delivery: toDelivery(result, caller), replayed };
 }
 
-function toDelivery(row: DeliveryRow): Delivery {
+function toDelivery(row: DeliveryRow, { scopes }: Caller): Delivery {
   return {
     id: row.id,
     event_id: row.event_id,
@@ -313,6 +313,8 @@ function toDelivery(row: DeliveryRow): Delivery {
     attempts: row.attempts,
     last_status: row.last_status,
     last_error: row.last_error,
+    // Would let the owner read servers of the operator's network, where private addresses are allowed.
+    response_body: scopes.has("admin") ? row.response_body : null,
     next_attempt_at: row.next_at === null ? null : toSeconds(row.next_at),
     created_at: toSeconds(row.created_at),
     updated_at: toSeconds(row.updated_at),

@@ -106,7 +106,8 @@ const UPLOAD = {
 };
 const DELIVERY = {
   ...({ id: true, event_id: true, type: true, state: true, attempts: true, next_at: true } as const),
-  ...({ last_status: true, last_error: true, created_at: true, updated_at: true } as const),
+  ...({ last_status: true, last_error: true, response_body: true } as const),
+  ...({ created_at: true, updated_at: true } as const),
 };
 const DUE = {
   ...({ id: true, webhook_id: true, event_id: true, recipient_id: true, conversation_id: true } as const),

@@ -64,6 +64,7 @@ const settle = (db: Database, state: "delivered" | "failed" | "pending", attempt
     nextAt: state === "pending" ? at + 1 : null,
     status: null,
     error: null,
+    responseBody: null,
     disable: state === "failed",
     entry: { ...anEntry(), at },
   });

@@ -157,7 +157,8 @@ export const TABLES: readonly Table[] = [
     ["webhook_id", "id"],
     [
       ...["event_id", "position", "last_position", "recipient_id", "conversation_id", "type", "told_at"],
-      ...["payload", "state", "attempts", "next_at", "last_status", "last_error", "created_at", "updated_at"],
+      ...["payload", "state", "attempts", "next_at", "last_status", "last_error", "response_body"],
+      ...["created_at", "updated_at"],
     ],
   ),
   table("webhook_cursor", ["id"], ["position"]),

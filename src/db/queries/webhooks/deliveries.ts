@@ -18,11 +18,14 @@ export interface DeliveryRow {
   next_at: number | null;
   last_status: number | null;
   last_error: string | null;
+  /** The start of the body of the last answer. Only administrators may see it. */
+  response_body: string | null;
   created_at: number;
   updated_at: number;
 }
 
-const COLUMNS = sql`id, event_id, type, state, attempts, next_at, last_status, last_error, created_at, updated_at`;
+const COLUMNS = sql`id, event_id, type, state, attempts, next_at, last_status, last_error, response_body, created_at,
+  updated_at`;
 
 /** A delivery that is due. */
 export interface DueDelivery {
@@ -98,8 +101,8 @@ function* requireRoom(webhookId: string): Write<void> {
 }
 
 /**
- * Makes a delivery in any state due again. If it waits for an earlier one of its conversation, it continues to wait.
- * Throws `webhook_not_found`, `webhook_disabled`, `delivery_not_found` and `count_limit_reached`.
+ * Makes a delivery in any state due again. If it waits for an earlier one of its conversation, it continues to wait. Erases the
+ * response body, so that it is not in the result that an Idempotency-Key keeps. Throws `webhook_not_found`, `webhook_disabled`, `delivery_not_found` and `count_limit_reached`.
  */
 const redeliver = write(
   { publishesEvents: true },
@@ -111,7 +114,7 @@ const redeliver = write(
     if (!was) throw new ParleyError("delivery_not_found");
     if (was.state !== "pending") yield* requireRoom(input.webhookId);
     return (yield* get<DeliveryRow>(
-      sql`UPDATE deliveries SET state = 'pending', attempts = 0, updated_at = ${input.now},
+      sql`UPDATE deliveries SET state = 'pending', attempts = 0, response_body = NULL, updated_at = ${input.now},
           next_at = CASE WHEN state = 'pending' AND next_at IS NULL THEN NULL ELSE CAST(${input.now} AS BIGINT) END
         WHERE webhook_id = ${input.webhookId} AND id = ${input.id} RETURNING ${COLUMNS}`,
     ))!;
@@ -159,6 +162,7 @@ interface SettleDelivery {
   nextAt: number | null;
   status: number | null;
   error: string | null;
+  responseBody: string | null;
   /** Whether the webhook is disabled, too. */
   disable: boolean;
   entry: NewEntry;
@@ -173,7 +177,8 @@ const settleDelivery = write({ publishesEvents: true }, function* (input: Settle
   const isCurrent = input.state === "delivered" ? sql`attempts >= 0` : sql`attempts = ${input.attempts - 1}`;
   const row = yield* get<{ conversation_id: string }>(
     sql`UPDATE deliveries SET state = ${input.state}, attempts = ${input.attempts}, next_at = ${input.nextAt},
-          last_status = ${input.status}, last_error = ${input.error}, updated_at = ${entry.at}
+          last_status = ${input.status}, last_error = ${input.error},
+          response_body = ${input.responseBody}, updated_at = ${entry.at}
         WHERE webhook_id = ${webhookId} AND id = ${id} AND state = 'pending' AND ${isCurrent}
         RETURNING conversation_id`,
   );

@@ -17,7 +17,7 @@ async function furnish(t: TestContext, { server, admin, ask }: Office): Promise<
   const bob = await addUser(server, "bob", { name: LONG });
   assert.equal((await ask("POST", "/v1/users", { username: LONG })).status, 201);
   assert.equal((await upload(server.url, bob, new File(["x".repeat(950)], "a.txt"))).status, 201);
-  const to = await receiver(t, (response) => response.writeHead(500).end());
+  const to = await receiver(t, (response) => response.writeHead(500).end(LONG.repeat(3)));
   const failing = await hook(server, bob, to, { events: ["message.created", "contact.created"] });
   await hook(server, admin, await receiver(t), { all_users: true });
   await sendNote(server, bob, "hello");

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { noChromium } from "../support/engines/chromium.ts";
 import { hook, newest } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
+import { assertAccessible } from "./browser.ts";
 import { addUser, go, openOffice, row, sendNote } from "./in-admin.ts";
 
 const skip = noChromium;
@@ -53,5 +54,37 @@ test("the summary of webhooks covers only the loaded ones", { skip }, async (t) 
   await page.getByRole("button", { name: "Show more" }).click();
   await page.getByText("No webhook is disabled.").waitFor();
   await page.getByText("None is failing").waitFor();
+  assert.deepEqual(guard.complaints, []);
+});
+
+const STACK = `<b>Internal error</b>\n${Array.from({ length: 20 }, (_, at) => `  at handler ${at}`).join("\n")}`;
+
+test("a delivery shows the start of the receiver's answer as text, and all of it on demand", {
+  skip,
+}, async (t) => {
+  const { page, server, guard } = await openOffice(t);
+  const bob = await addUser(server, "bob");
+  let body = STACK;
+  const to = await receiver(t, (response) => response.writeHead(500).end(body));
+  const made = await hook(server, bob, to, { events: ["message.created"] });
+  await sendNote(server, bob, "hello");
+  await newest(server, bob, made, { last_status: 500 });
+  await page.goto(`${server.url}/#admin/webhooks/${made.id}`);
+  const delivery = row(page, "Deliveries", "Message created");
+  const answer = delivery.locator("pre");
+  await delivery.getByText("<b>Internal error</b>").waitFor();
+  assert.equal(await answer.innerText(), `${STACK.split("\n", 3).join("\n")}…`);
+  await assertAccessible(page, "the answer of a receiver");
+  const more = delivery.getByRole("button", { name: "Show all of the answer" });
+  await more.focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await answer.innerText(), STACK);
+  await delivery.getByRole("button", { name: "Show less of the answer", expanded: true }).click();
+  await more.waitFor();
+  // The next attempt replaces it.
+  body = "short";
+  await delivery.getByRole("button", { name: "Send again" }).click();
+  await delivery.getByText("short").waitFor();
+  assert.equal(await delivery.getByRole("button", { name: "of the answer" }).count(), 0);
   assert.deepEqual(guard.complaints, []);
 });

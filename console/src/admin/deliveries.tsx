@@ -7,6 +7,7 @@ import { type Pages, usePages } from "../ui/use-pages.ts";
 import { diagnose, isFailing, toDeliveryState, toEventName } from "./advice.ts";
 import { mergeDeliveries, readSince, toOldestOpen } from "./delivery-list.ts";
 import { Badge, CopyButton, Time, useVisibleInterval } from "./parts.tsx";
+import { ResponseBody } from "./response-body.tsx";
 import { type Column, Table } from "./table.tsx";
 import { JUDGED } from "./webhook-table.tsx";
 import { formatSoon } from "./words.ts";
@@ -127,13 +128,14 @@ function State({ delivery }: { delivery: Delivery }) {
 
 function Answer({ delivery }: { delivery: Delivery }) {
   if (delivery.attempts === 0) return <span class="muted">–</span>;
-  if (!isFailing(delivery)) return <>{delivery.last_status ?? <span class="muted">–</span>}</>;
-  const { short, problem } = diagnose(delivery);
+  const { last_status: status, response_body: body } = delivery;
+  const { short, problem } = isFailing(delivery) ? diagnose(delivery) : { short: status, problem: "" };
   return (
-    <span class="two-lines">
-      <span>{short}</span>
-      <span class="muted small">{problem}</span>
-    </span>
+    <div class="two-lines">
+      <span>{short ?? <span class="muted">–</span>}</span>
+      {problem && <span class="muted small">{problem}</span>}
+      {body && <ResponseBody body={body} />}
+    </div>
   );
 }
 

@@ -43,6 +43,41 @@ onEachServer("messages are sent with text and files, and listed", async (t, serv
   );
 });
 
+onEachServer("several words are one text, which can be changed", async (t, server) => {
+  const { ada, bob } = await pair(t, server);
+  const id = (await ada.run("send", "bob", "hello", "there")).stdout.trim();
+  const textOf = async () => items(await bob.run("messages", "ada", "--json"))[0].text;
+  assert.equal(await textOf(), "hello there");
+  const changed = await ada.run("edit", id, "Hello", "there!");
+  assert.deepEqual([changed.code, changed.stdout, changed.stderr], [0, "", `Changed ${id}.\n`]);
+  assert.equal(await textOf(), "Hello there!");
+  assert.equal(items(await ada.run("edit", id, "Hi", "--json"))[0].text, "Hi");
+  const refused = await bob.run("edit", id, "Mine");
+  assert.equal(refused.code, 1);
+});
+
+onEachServer("a conversation is marked as read, muted and unmuted", async (t, server) => {
+  const { ada, bob, conversation } = await pair(t, server);
+  const empty = await bob.run("read", "ada");
+  assert.deepEqual([empty.code, empty.stderr], [0, "No messages yet.\n"]);
+  const id = (await ada.run("send", "bob", "Hello")).stdout.trim();
+  const state = async () =>
+    items(await bob.run("conversations", "--json")).find((each) => each.id === conversation);
+  assert.equal((await state()).unread_count, 1);
+  assert.equal((await bob.run("read", "ada")).stderr, `Read up to ${id}.\n`);
+  assert.equal((await state()).unread_count, 0);
+  assert.deepEqual(items(await bob.run("read", "ada", "--json")), [
+    { conversation_id: conversation, message_id: id },
+  ]);
+  assert.equal((await bob.run("mute", "ada")).stderr, "Muted ada.\n");
+  assert.equal((await state()).muted_until, 99_999_999_999);
+  const timed = await bob.run("mute", "ada", "--until", "2126-03-09T17:30Z");
+  assert.equal(timed.stderr, "Muted ada until 2126-03-09T17:30:00Z.\n");
+  assert.equal((await bob.run("mute", "ada", "--off")).stderr, "Unmuted ada.\n");
+  assert.equal((await state()).muted_until, null);
+  assert.equal((await bob.run("mute", "ada", "--off", "--until", "2126-03-09")).code, 2);
+});
+
 onEachServer("reactions are added, listed and removed", async (t, server) => {
   const { ada, bob } = await pair(t, server);
   const [{ id }] = items(await ada.run("send", "bob", "Hello", "--json"));

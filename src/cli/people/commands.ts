@@ -1,15 +1,17 @@
-import { Argument, type Command, InvalidArgumentError, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import type { Io } from "../io.ts";
-
-type End = (exitCode: number) => void;
-
-const JSON_OPTION = ["--json", "print JSON, one object per line"] as const;
-const LIMIT = ["--limit <n>", "maximum number (default: all)", parseLimit] as const;
-const CONTACT = "username or id of a contact";
-const GROUP = "name or id of a group";
-const MEMBER = "username or id of a member";
-const MESSAGE = "id of the message (msg_…)";
-const CONVERSATION = `${CONTACT}, ${GROUP}, or id of a conversation (cnv_…)`;
+import {
+  CONTACT,
+  CONVERSATION,
+  collect,
+  type End,
+  GROUP,
+  JSON_OPTION,
+  LIMIT,
+  MEMBER,
+} from "./command-options.ts";
+import { addMessageCommands } from "./message-commands.ts";
+import { addWebhookCommands } from "./webhook-commands.ts";
 
 /** Adds the commands for users of a server, which work over HTTP. */
 export function addPeopleCommands(program: Command, io: Io, end: End): void {
@@ -69,6 +71,11 @@ function addSharedCommands(program: Command, io: Io, end: End): void {
   addGroupCommands(groups, io, end);
   addMemberCommands(groups, io, end);
   addMessageCommands(program, io, end);
+  addWebhookCommands(
+    program.command("webhooks").description("manage the URLs that events are sent to"),
+    io,
+    end,
+  );
   addAttachmentCommands(program.command("attachments").description("manage files"), io, end);
   program
     .command("upload")
@@ -255,74 +262,6 @@ function addMemberCommands(groups: Command, io: Io, end: End): void {
     );
 }
 
-function addMessageCommands(program: Command, io: Io, end: End): void {
-  program
-    .command("conversations")
-    .option("--unread", "only conversations with unread messages")
-    .option(...LIMIT)
-    .option(...JSON_OPTION)
-    .description("list your conversations, the most recent activity first")
-    .action(async (options) => end(await (await import("./messages.ts")).listConversations(io, options)));
-  program
-    .command("messages")
-    .argument("<conversation>", CONVERSATION)
-    .option(...LIMIT)
-    .option(...JSON_OPTION)
-    .description("list the messages of a conversation, newest first")
-    .action(async (who, options) =>
-      end(await (await import("./messages.ts")).listMessages(io, who, options)),
-    );
-  program
-    .command("search")
-    .argument("<words...>", "words of the text; the last one can be the beginning of a word")
-    .option("--in <conversation>", `only in this conversation: ${CONVERSATION}`)
-    .option(...LIMIT)
-    .option(...JSON_OPTION)
-    .description("search your messages, newest first")
-    .action(async (words, options) => end(await (await import("./search.ts")).search(io, words, options)));
-  program
-    .command("send")
-    .argument("<conversation>", CONVERSATION)
-    .argument("[text]", "text of the message; - for standard input")
-    .option("--file <file>", "a file to send with it, repeatable up to 10 times", collect)
-    .option(...JSON_OPTION)
-    .description("send a message, with files")
-    .action(async (who, text, options) =>
-      end(await (await import("./messages.ts")).sendMessage(io, who, text, options)),
-    );
-  program
-    .command("delete")
-    .argument("<message>", MESSAGE)
-    .option("--for-me", "delete a message of anybody, only for you")
-    .option(...JSON_OPTION)
-    .description("delete a message that you sent, for everybody")
-    .action(async (id, options) => end(await (await import("./messages.ts")).deleteMessage(io, id, options)));
-  program
-    .command("react")
-    .argument("<message>", MESSAGE)
-    .argument("<emoji>", "an emoji, or any other visible character", parseEmoji)
-    .option("--remove", "remove your reaction")
-    .option(...JSON_OPTION)
-    .description("react to a message")
-    .action(async (id, emoji, options) =>
-      end(await (await import("./messages.ts")).react(io, id, emoji, options)),
-    );
-  program
-    .command("readers")
-    .argument("<message>", MESSAGE)
-    .option(...LIMIT)
-    .option(...JSON_OPTION)
-    .description("list the users who have read a message")
-    .action(async (id, options) => end(await (await import("./messages.ts")).listReaders(io, id, options)));
-  program
-    .command("chat")
-    .argument("<conversation>", CONVERSATION)
-    .option("--limit <n>", "number of earlier messages, up to 100 (default: 20)", parseLimit)
-    .option(...JSON_OPTION)
-    .description("show a conversation live, and send each line that you enter")
-    .action(async (who, options) => end(await (await import("./chat.ts")).chat(io, who, options)));
-}
-
 function addAttachmentCommands(attachments: Command, io: Io, end: End): void {
   attachments
     .command("list")
@@ -360,19 +299,4 @@ function addAttachmentCommands(attachments: Command, io: Io, end: End): void {
     .action(async (id, options) =>
       end(await (await import("./attachments.ts")).removeAttachment(io, id, options)),
     );
-}
-
-export function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
-}
-
-function parseLimit(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("Use a whole number, 1 or more.");
-  return Number(text);
-}
-
-/** The server checks everything else: these strings would change the path of the URL. */
-function parseEmoji(text: string): string {
-  if (/^\.{0,2}$/.test(text)) throw new InvalidArgumentError("Use one visible character, such as 👍.");
-  return text;
 }

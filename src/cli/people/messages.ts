@@ -97,6 +97,49 @@ export async function sendMessage(
   });
 }
 
+/** Changes the text of a message. */
+export function editMessage(io: Io, id: string, text: string, { json }: { json?: boolean }): Promise<number> {
+  return asPerson(io, async ({ messages }) => {
+    const message = await messages.update(id, { text }, { signal: io.stop });
+    if (json) io.print(jsonLine(message));
+    else io.warn(harmless(`Changed ${id}.`));
+    return 0;
+  });
+}
+
+/** Marks all messages of a conversation as read. */
+export function markRead(io: Io, who: string, { json }: { json?: boolean }): Promise<number> {
+  return asPerson(io, async (parley) => {
+    const id = await getConversationId(io, parley, who);
+    const [newest] = (await parley.messages.list({ conversation_id: id, limit: 1 }, { signal: io.stop }))
+      .data;
+    if (newest) await parley.conversations.markRead(id, { message_id: newest.id }, { signal: io.stop });
+    if (json) io.print(jsonLine({ conversation_id: id, message_id: newest?.id ?? null }));
+    else io.warn(newest ? `Read up to ${newest.id}.` : "No messages yet.");
+    return 0;
+  });
+}
+
+/** Seconds: the latest time that the API accepts. */
+const FOREVER = 99_999_999_999;
+
+/** Mutes a conversation, or unmutes it. `until` is in seconds. */
+export function mute(
+  io: Io,
+  who: string,
+  { until = FOREVER, off = false, json }: { until?: number; off?: boolean; json?: boolean },
+): Promise<number> {
+  return asPerson(io, async (parley) => {
+    const id = await getConversationId(io, parley, who);
+    const settings = { muted_until: off ? null : until };
+    const conversation = await parley.conversations.update(id, settings, { signal: io.stop });
+    const time = until === FOREVER ? "" : ` until ${isoTime(until)}`;
+    if (json) io.print(jsonLine(conversation));
+    else io.warn(harmless(off ? `Unmuted ${who}.` : `Muted ${who}${time}.`));
+    return 0;
+  });
+}
+
 async function getSizeToSend(file: string): Promise<number> {
   try {
     return await getSize(file);

@@ -32,6 +32,10 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     .command("serve")
     .description("run the server")
     .action(async () => (await import("./server/serve.ts")).serve(io));
+  program
+    .command("dev")
+    .description("try Parley: a server with temporary data, three users and a page with two of them")
+    .action(async () => (await import("./server/dev.ts")).dev(io));
   let exitCode = 0;
   addDataCommands(program, io, (code) => {
     exitCode = code;

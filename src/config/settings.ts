@@ -41,6 +41,13 @@ export interface OpenIdSettings {
   clientSecret: string | null;
 }
 
+/** A person whom the page /hello shows: their name and token, and the username of whom they talk to. */
+export interface HelloPerson {
+  name: string;
+  token: string;
+  other: string;
+}
+
 export interface Config {
   host: string;
   /** 0: any free port. */
@@ -71,6 +78,8 @@ export interface Config {
   previews: PreviewSettings | null;
   /** How many days to keep the audit trail; 0: for ever. */
   auditDays: number;
+  /** Only `parley dev` has any; nobody: there is no page /hello. */
+  hello: readonly HelloPerson[];
   logLevel: (typeof LOG_LEVELS)[number];
   limits: Limits;
 }
@@ -247,6 +256,7 @@ export function readConfig(env: Environment): Config {
     scan: readScan(env),
     previews: readPreviews(env),
     auditDays: read(SETTINGS.auditDays, env),
+    hello: [],
     logLevel: read(SETTINGS.logLevel, env),
     limits: {
       ...LIMITS,

@@ -33,6 +33,7 @@ import { docsRoutes, missingDocsPage } from "./routes/docs.ts";
 import { embedRoutes } from "./routes/embed.ts";
 import { errorPages } from "./routes/error-pages.ts";
 import { uploadDiscovery } from "./routes/files/uploads.ts";
+import { helloRoutes } from "./routes/hello.ts";
 import { allOperations } from "./routes/operations.ts";
 import { sessionRoutes } from "./routes/people/session.ts";
 
@@ -141,6 +142,7 @@ export async function createHttp(core: Core, config: Config, log: Log): Promise<
   for (const each of allOperations) addOperation(app, { ...context, sockets }, each);
   uploadDiscovery(app, limits);
   for (const addPages of [docsRoutes, errorPages, consoleRoutes, embedRoutes]) addPages(app);
+  if (config.hello.length > 0) helloRoutes(app, config.hello, core.origin);
   sessionRoutes(app, context);
   return app;
 }

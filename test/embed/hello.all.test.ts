@@ -1,0 +1,77 @@
+// `parley dev` and its page /hello.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { assertAccessible, assertNoSidewaysScroll, openPage } from "../console/browser.ts";
+import { commandLine, ended } from "../support/command.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { message } from "./pages.ts";
+
+test("parley dev shows two people side by side, and removes its data at the end", {
+  skip: noChromium,
+}, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "parley-hello-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const temporary = join(folder, "temporary");
+  await mkdir(temporary);
+  const command = await commandLine(t, { TMPDIR: temporary });
+  const dev = command.start("dev");
+  t.after(() => dev.kill());
+  let said = "";
+  dev.stdout!.setEncoding("utf8").on("data", (text) => {
+    said += text;
+  });
+  while (!said.includes("curl")) await once(dev.stdout!, "data");
+  assert.match(said, new RegExp(`^Parley runs on ${command.url} .*\\n[^]*  ${command.url}/hello `));
+  assert.match(said, /export PARLEY_JWT_SECRET=\S{44}\n/);
+  assert.equal((await readdir(temporary)).length, 1);
+
+  const { page } = await openPage(await openBrowser(t), command.url);
+  await page.goto(`${command.url}/hello`);
+  // Each writes to the other.
+  const toBob = page.getByRole("textbox", { name: "Message to Bob Stone" });
+  const toAda = page.getByRole("textbox", { name: "Message to Ada Lovelace" });
+  await toBob.fill("Hello Bob");
+  await page.keyboard.press("Enter");
+  await message(page, "Hello Bob").nth(1).waitFor();
+  await toAda.fill("Hello Ada");
+  await page.keyboard.press("Enter");
+  await message(page, "Hello Ada").nth(1).waitFor();
+  const lines = await page.locator("pre").textContent();
+  assert.equal(lines!.trim().split("\n").length, 10);
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("button", { name: "Copy" }).click();
+  await page.getByText("Copied.").waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), lines);
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await assertAccessible(page, `/hello, ${colorScheme}`);
+  }
+  await page.setViewportSize({ width: 390, height: 800 });
+  await assertNoSidewaysScroll(page, "/hello");
+
+  // The copied lines are a page that works, opened from a file.
+  const file = join(folder, "hello.html");
+  await writeFile(file, lines!);
+  await page.goto(pathToFileURL(file).href);
+  await page.getByRole("option", { name: /^Bob Stone/ }).waitFor();
+
+  dev.kill();
+  assert.equal((await once(dev, "close"))[0], 0);
+  assert.deepEqual(await readdir(temporary), []);
+});
+
+test("parley dev refuses to listen to other machines, and serve has no page /hello", async (t) => {
+  const command = await commandLine(t, { PARLEY_HOST: "192.0.2.1" });
+  const { code, stderr } = await ended(command.start("dev"));
+  assert.equal(code, 2);
+  assert.match(stderr, /^parley: parley dev shows the tokens of its users to everybody/);
+  const other = await commandLine(t);
+  await other.serve();
+  const answer = await fetch(`${other.url}/hello`, { headers: { accept: "application/json" } });
+  assert.equal(answer.status, 404);
+});

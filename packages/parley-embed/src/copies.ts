@@ -7,10 +7,12 @@ export type TokenSource = () => string | Promise<string>;
 
 interface Copy {
   sync: Promise<Sync>;
-  /** That of the element that was last to set one. */
+  /** That of the element that was last to set one, among those that use the copy. */
   getToken: TokenSource;
-  /** Called when the user signs out; one for each element. */
-  users: Set<() => void>;
+  /** The elements that use the copy: what is called when the user signs out, and how each gets a token. */
+  users: Map<() => void, TokenSource>;
+  /** Tells other tabs of a sign-out. */
+  channel: BroadcastChannel;
 }
 
 const copies = new Map<string, Copy>();
@@ -25,23 +27,26 @@ export interface SharedCopy {
   signOut(): Promise<void>;
 }
 
-/** Opens the copy of a user. `onEnd` is called when the user signs out in any element of the page. */
+/** Opens the copy of a user. `onEnd` is called when the user signs out in any element, also of another tab. */
 export async function shareCopy(
   server: string,
   getToken: TokenSource,
   onEnd: () => void,
 ): Promise<SharedCopy> {
-  const name = `parley-embed ${server} ${await toIdentity(await getToken())}`;
+  const token = await getToken();
+  if (!token) throw Object.assign(new Error("There is no token yet."), { code: "missing_token" });
+  const name = `parley-embed ${server} ${await toIdentity(token)}`;
   const copy = copies.get(name) ?? open(server, name, getToken);
   copy.getToken = getToken;
-  copy.users.add(onEnd);
+  copy.users.set(onEnd, getToken);
   const release = () => {
     copy.users.delete(onEnd);
-    // An element that moves is removed and added again.
+    copy.getToken = [...copy.users.values()].at(-1) ?? copy.getToken;
+    // Another element may be about to use it.
     setTimeout(() => {
       if (copy.users.size > 0 || copies.get(name) !== copy) return;
-      copies.delete(name);
-      void copy.sync.then((sync) => sync.close());
+      forget(name, copy);
+      copy.sync.then((sync) => sync.close()).catch(() => {});
     });
   };
   const sync = await copy.sync.catch((error) => {
@@ -49,17 +54,30 @@ export async function shareCopy(
     throw error;
   });
   const signOut = async () => {
-    copies.delete(name);
-    for (const end of [...copy.users]) end();
+    copy.channel.postMessage("signed out");
+    end(name, copy);
     await sync.signOut();
   };
   return { sync, server, release, signOut };
 }
 
 function open(server: string, name: string, getToken: TokenSource): Copy {
-  const copy: Copy = { sync: openCopy(server, name, () => copy.getToken()), getToken, users: new Set() };
+  const sync = openCopy(server, name, () => copy.getToken());
+  const copy: Copy = { sync, getToken, users: new Map(), channel: new BroadcastChannel(name) };
+  // The copy of this tab closes, too.
+  copy.channel.onmessage = () => end(name, copy);
   copies.set(name, copy);
   return copy;
+}
+
+function end(name: string, copy: Copy): void {
+  forget(name, copy);
+  for (const onEnd of [...copy.users.keys()]) onEnd();
+}
+
+function forget(name: string, { channel }: Copy): void {
+  copies.delete(name);
+  channel.close();
 }
 
 async function openCopy(server: string, name: string, token: TokenSource): Promise<Sync> {

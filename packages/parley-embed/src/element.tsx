@@ -85,9 +85,13 @@ export class ParleyElement extends HTMLElement {
   }
 
   disconnectedCallback(): void {
-    this.#connects++;
-    this.#disconnect();
-    render(null, this.#frame);
+    queueMicrotask(() => {
+      // An element that moves is connected again by now, and keeps what it shows.
+      if (this.isConnected) return;
+      this.#connects++;
+      this.#disconnect();
+      render(null, this.#frame);
+    });
   }
 
   attributeChangedCallback(name: string, before: string | null, value: string | null): void {
@@ -134,15 +138,17 @@ export class ParleyElement extends HTMLElement {
   }
 
   async #connect(): Promise<void> {
-    const getToken = this.#getToken ?? (this.token === null ? undefined : () => this.token ?? "");
-    if (!this.isConnected || !getToken) return;
+    if (!this.isConnected) return;
     const connect = ++this.#connects;
-    const { href } = new URL(this.server ?? "/", document.baseURI);
+    // The copy must not get a later token, which may be of another user.
+    const { token } = this;
+    const getToken = this.#getToken ?? (token === null ? undefined : () => token);
+    if (!getToken) return this.#disconnect();
     try {
+      const { href } = new URL(this.server ?? "/", document.baseURI);
       const copy = await shareCopy(href.replace(/\/*$/, "/"), getToken, () => this.#disconnect());
       if (connect !== this.#connects) return copy.release();
-      this.#disconnect();
-      this.#use(copy);
+      this.#take(copy);
     } catch (error) {
       if (connect !== this.#connects) return;
       this.#fail(error);
@@ -150,9 +156,17 @@ export class ParleyElement extends HTMLElement {
     }
   }
 
-  #use(copy: SharedCopy): void {
-    const { sync } = copy;
+  #take(copy: SharedCopy): void {
+    const last = this.#copy;
+    if (last?.sync === copy.sync) {
+      // The token was renewed: what the user has written stays.
+      this.#copy = copy;
+      last.release();
+      return;
+    }
+    this.#disconnect();
     this.#copy = copy;
+    const { sync } = copy;
     const connection = sync.connection();
     let { state: before } = connection.getSnapshot();
     const stops = [
@@ -187,9 +201,10 @@ export class ParleyElement extends HTMLElement {
     try {
       contact ??= (await sync.client.contacts.list({ username: user, limit: 1 })).data[0];
     } catch (error) {
-      return this.#fail(error);
+      if (sync === this.#copy?.sync) this.#fail(error);
+      return;
     }
-    if (user !== this.user) return;
+    if (user !== this.user || sync !== this.#copy?.sync) return;
     if (contact) this.conversation = contact.conversation_id;
     else this.#fail({ code: "contact_not_found", detail: `You have no contact with the username ${user}.` });
   }

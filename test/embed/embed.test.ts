@@ -159,6 +159,25 @@ test("older messages load above without moving those in view", { skip: noChromiu
   assert.deepEqual(complaints, []);
 });
 
+test("an edit leaves the draft as it is", { skip: noChromium }, async (t) => {
+  const { ann, conversation, open, toElement, complaints } = await openWorld(t);
+  const page = await open(toElement("chat", ann, `conversation="${conversation}"`));
+  const field = page.getByRole("textbox");
+  await write(page, "First");
+  await field.fill("A draft");
+  await message(page, "First").locator(".tick.sent").waitFor();
+  for (const key of ["Escape", "Enter"]) {
+    await message(page, "First").hover();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.locator(".target").waitFor();
+    assert.equal(await field.inputValue(), "First");
+    await field.press(key);
+    await page.locator(".target").waitFor({ state: "detached" });
+    assert.equal(await field.inputValue(), "A draft");
+  }
+  assert.deepEqual(complaints, []);
+});
+
 test("twelve languages load, and Arabic is right to left", { skip: noChromium }, async (t) => {
   const { app, ann, bob, conversation, open, toElement, complaints } = await openWorld(t);
   await say(app, bob, conversation, "Hello");

@@ -26,28 +26,27 @@ interface Props {
 
 export function Composer({ id, name, field, target, onEnd }: Props) {
   const { sync, translate } = useSession();
-  const [text, setText] = useState("");
+  const [draft, setDraft] = useState("");
+  const [edited, setEdited] = useState("");
   const [files, setFiles] = useState<readonly File[]>([]);
   const notifyTyping = useNotify(id);
   const isEdit = target?.kind === "edit";
+  // An edit leaves the draft as it is.
+  const [text, setText] = isEdit ? [edited, setEdited] : [draft, setDraft];
   useEffect(() => {
     if (!target) return;
-    if (target.kind === "edit") setText(target.message.text ?? "");
+    if (target.kind === "edit") setEdited(target.message.text ?? "");
     field.current!.focus();
   }, [target]);
-  const end = () => {
-    if (isEdit) setText("");
-    onEnd();
-  };
   const send = () => {
     const written = text.trim();
-    if (written === "" && files.length === 0) return;
+    if (written === "" && (isEdit || files.length === 0)) return;
     if (isEdit) sync.edit(id, target.message.id, written);
     else {
       sync.send(id, { text: written || undefined, files, replyTo: target?.message.id });
+      setDraft("");
       setFiles([]);
     }
-    setText("");
     onEnd();
     field.current!.focus();
   };
@@ -56,7 +55,7 @@ export function Composer({ id, name, field, target, onEnd }: Props) {
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.isComposing) return;
-    if (event.key === "Escape" && target) return end();
+    if (event.key === "Escape" && target) return onEnd();
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
     send();
@@ -84,7 +83,7 @@ export function Composer({ id, name, field, target, onEnd }: Props) {
             </strong>
             <bdi class="ellipsis">{toLine(target.message, translate)}</bdi>
           </span>
-          <IconButton icon="close" label={translate("cancel")} onClick={end} />
+          <IconButton icon="close" label={translate("cancel")} onClick={onEnd} />
         </div>
       )}
       <ChosenFiles files={files} onChange={setFiles} />

@@ -159,6 +159,35 @@ test("older messages load above without moving those in view", { skip: noChromiu
   assert.deepEqual(complaints, []);
 });
 
+test("a refused page of older messages is not requested again and again", { skip: noChromium }, async (t) => {
+  const { app, ann, bob, conversation, open, toElement, complaints } = await openWorld(t);
+  for (let at = 1; at <= 70; at++) await say(app, bob, conversation, `Number ${at}.`);
+  const page = await open(toElement("chat", ann, `conversation="${conversation}"`));
+  await message(page, "Number 70.").waitFor();
+  let refused = 0;
+  const headers = { "access-control-allow-origin": "*" };
+  const json = { type: "about:blank", title: "Refused", code: "not_owner", detail: "Not today." };
+  await page.route(/starting_after/, (route) => {
+    refused++;
+    return route.fulfill({ status: 403, contentType: "application/problem+json", headers, json });
+  });
+  const toStart = (top: number) =>
+    page.locator(".messages").evaluate((box, top) => box.scrollTo(0, top), top);
+  const isRefused = async () => {
+    // The list may still follow its end.
+    if (refused === 0) await toStart(100);
+    return refused > 0;
+  };
+  assert.ok(await eventually(isRefused));
+  await say(app, bob, conversation, "Later");
+  await message(page, "Later").waitFor();
+  assert.equal(refused, 1);
+  await page.unroute(/starting_after/);
+  await toStart(50);
+  await message(page, "Number 1.").waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test("an edit leaves the draft as it is", { skip: noChromium }, async (t) => {
   const { ann, conversation, open, toElement, complaints } = await openWorld(t);
   const page = await open(toElement("chat", ann, `conversation="${conversation}"`));

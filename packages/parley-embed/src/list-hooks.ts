@@ -2,7 +2,7 @@
 import { type Message, ParleyApiError } from "parley-client";
 import type { ConversationState, SyncMessage } from "parley-sync";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useSession } from "./session.ts";
+import { useSession, useView } from "./session.ts";
 
 /** How far from the start to load older messages, in pixels. */
 const AHEAD = 300;
@@ -77,22 +77,31 @@ export function useScrolling(box: Box, messages: readonly SyncMessage[], meId: s
 /** Loads older messages while the start of the list is near. Returns whether that is so. */
 export function useOlder(box: Box, id: string, hasOlder: boolean): boolean {
   const { sync } = useSession();
+  const { state: link } = useView(sync.connection());
   const [isLoading, setLoading] = useState(false);
+  const [pages, setPages] = useState(0);
+  const load = () => {
+    if (!hasOlder || isLoading || box.current!.scrollTop > AHEAD) return;
+    setLoading(true);
+    const end = (loaded: number) => {
+      setLoading(false);
+      setPages(pages + loaded);
+    };
+    sync
+      .conversation(id)
+      .loadOlder()
+      .then(
+        () => end(1),
+        () => end(0),
+      );
+  };
+  // A refusal is not repeated until the user scrolls or the connection changes.
+  useEffect(load, [id, hasOlder, pages, link]);
   useEffect(() => {
     const { current } = box;
-    const load = () => {
-      if (!hasOlder || isLoading || current!.scrollTop > AHEAD) return;
-      setLoading(true);
-      sync
-        .conversation(id)
-        .loadOlder()
-        .catch(() => {})
-        .finally(() => setLoading(false));
-    };
-    load();
     current!.addEventListener("scroll", load);
     return () => current!.removeEventListener("scroll", load);
-  }, [id, hasOlder, isLoading]);
+  }, [id, hasOlder, isLoading, pages]);
   return isLoading;
 }
 

@@ -78,6 +78,27 @@ test("without a token nothing is stored, and errors are events", { skip: noChrom
   assert.deepEqual(complaints, []);
 });
 
+test("the conversation with a user opens once a token is accepted", { skip: noChromium }, async (t) => {
+  const { app, ann, bob, open, complaints } = await openWorld(t);
+  const page = await open("");
+  const json = { type: "about:blank", title: "Invalid token", code: "invalid_token", detail: "No." };
+  const headers = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
+  await page.route(`${app.url}/v1/**`, (route) =>
+    route.fulfill({ status: 401, contentType: "application/problem+json", headers, json }),
+  );
+  await page.evaluate(
+    (properties) => {
+      document.body.append(Object.assign(document.createElement("parley-chat"), properties));
+    },
+    { server: app.url, token: ann.token, user: bob.name },
+  );
+  await page.getByText("You are signed out.").waitFor();
+  await page.unroute(`${app.url}/v1/**`);
+  await page.evaluate(() => dispatchEvent(new Event("online")));
+  await page.getByRole("textbox").waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test("a sign-out in another tab removes the messages from this one", { skip: noChromium }, async (t) => {
   const { ann, conversation, open, toElement, complaints } = await openWorld(t);
   const first = await open(toElement("chat", ann, `conversation="${conversation}"`));

@@ -40,6 +40,8 @@ export class ParleyElement extends HTMLElement {
   #language: Language | undefined;
   #copy: SharedCopy | undefined;
   #endListening = () => {};
+  /** The username whose conversation was opened, or that no contact has. */
+  #openedUser: string | undefined;
   /** Counts, so that a late answer is ignored. */
   #connects = 0;
   #loads = 0;
@@ -174,6 +176,7 @@ export class ParleyElement extends HTMLElement {
       connection.subscribe(() => {
         const { state, reason } = connection.getSnapshot();
         if (state === "refused" && state !== before) this.#fail(reason);
+        if (state === "live" && this.user !== this.#openedUser) void this.#openUser();
         before = state;
       }),
     ];
@@ -188,20 +191,25 @@ export class ParleyElement extends HTMLElement {
     this.#endListening();
     this.#copy?.release();
     this.#copy = undefined;
+    this.#openedUser = undefined;
     this.#render();
   }
 
-  /** Opens the conversation with the contact whose username is in `user`. */
+  /** Opens the conversation with the contact whose username is in `user`, once it is known or there is a connection. */
   async #openUser(): Promise<void> {
     const { user } = this;
     const sync = this.#copy?.sync;
     if (!user || !sync) return;
     const { items } = sync.contacts().getSnapshot();
     let contact = items.find(({ username }) => username === user);
+    if (!contact && sync.connection().getSnapshot().state !== "live") return;
+    this.#openedUser = user;
     try {
       contact ??= (await sync.client.contacts.list({ username: user, limit: 1 })).data[0];
     } catch (error) {
-      if (sync === this.#copy?.sync) this.#fail(error);
+      if (sync !== this.#copy?.sync) return;
+      this.#openedUser = undefined;
+      this.#fail(error);
       return;
     }
     if (user !== this.user || sync !== this.#copy?.sync) return;

@@ -71,6 +71,8 @@ export class Format {
     return new Intl.NumberFormat(this.#locale, {
       style: "unit",
       unit: ["byte", "kilobyte", "megabyte", "gigabyte"][unit],
+      // The short form of "bytes" has no plural.
+      unitDisplay: unit === 0 ? "long" : "short",
       maximumSignificantDigits: 2,
     }).format(bytes / 1000 ** unit);
   }

@@ -50,8 +50,13 @@ export function Composer({ id, name, field, target, onEnd }: Props) {
     onEnd();
     field.current!.focus();
   };
+  const changeFiles = (changed: readonly File[]) => {
+    setFiles(changed);
+    // So that Enter sends.
+    field.current!.focus();
+  };
   const addFiles = (added: FileList | undefined) => {
-    if (!isEdit && added?.length) setFiles([...files, ...added]);
+    if (!isEdit && added?.length) changeFiles([...files, ...added]);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.isComposing) return;
@@ -86,7 +91,7 @@ export function Composer({ id, name, field, target, onEnd }: Props) {
           <IconButton icon="close" label={translate("cancel")} onClick={onEnd} />
         </div>
       )}
-      <ChosenFiles files={files} onChange={setFiles} />
+      <ChosenFiles files={files} onChange={changeFiles} />
       <div class="composer-line">
         <FileButton onChoose={addFiles} isDisabled={isEdit} />
         <textarea

@@ -14,6 +14,7 @@ type Box = { readonly current: HTMLDivElement | null };
 /** Moves the focus from message to message by the arrow keys. Tab reaches one of them, at first the last. */
 export function useActive(box: Box, messages: readonly SyncMessage[]) {
   const [focusedKey, setFocused] = useState<string>();
+  const [hoveredKey, setHovered] = useState<string>();
   const focusedAt = messages.findIndex(({ key }) => key === focusedKey);
   const active = focusedAt < 0 ? messages.length - 1 : focusedAt;
   const toRow = (target: EventTarget | null) =>
@@ -38,10 +39,18 @@ export function useActive(box: Box, messages: readonly SyncMessage[]) {
       event.preventDefault();
       focus(to);
     },
-    onFocusIn: ({ target }: FocusEvent) => setFocused(toRow(target)?.dataset.key),
+    onFocusIn({ target }: FocusEvent) {
+      setFocused(toRow(target)?.dataset.key);
+      setHovered(undefined);
+    },
     onFocusOut: ({ relatedTarget }: FocusEvent) => setFocused(toRow(relatedTarget)?.dataset.key),
+    // Not when the list scrolls under a pointer at rest.
+    onMouseMove({ target }: MouseEvent) {
+      if (!box.current!.querySelector(".choice")) setHovered(toRow(target)?.dataset.key);
+    },
+    onMouseLeave: () => setHovered(undefined),
   };
-  return { active, focusedKey, focus, listeners };
+  return { active, shownKey: hoveredKey ?? focusedKey, focus, listeners };
 }
 
 /** Keeps the place in the list: its end, or what is in view while older messages are added above. */

@@ -25,7 +25,7 @@ export function MessageList(props: {
   const isLoading = useOlder(box, id, hasOlder && isLoaded);
   useReading(box, id, state, isAtEnd);
   const quoted = useQuoted(messages);
-  const { active, focusedKey, focus, listeners } = useActive(box, messages);
+  const { active, shownKey, focus, listeners } = useActive(box, messages);
   const actions = {
     ...props.actions,
     jump: (messageId: string) => focus(messages.findIndex((each) => each.id === messageId)),
@@ -63,7 +63,7 @@ export function MessageList(props: {
                   isRead={isRead(message, state, meId)}
                   quoted={quoted(message.reply_to_id)}
                   isActive={at === active}
-                  isFocused={message.key === focusedKey}
+                  hasTools={message.key === shownKey}
                   actions={actions}
                 />,
               ];

@@ -31,14 +31,14 @@ interface Row {
   quoted: Message | null | undefined;
   /** Whether Tab reaches it and its buttons. */
   isActive: boolean;
-  isFocused: boolean;
+  /** Whether its buttons are shown. */
+  hasTools: boolean;
   actions: MessageActions;
 }
 
 export function MessageRow(props: Row) {
   const { message, meId, follows, isNamed, isActive } = props;
   const { translate } = useSession();
-  const [isHovered, setHovered] = useState(false);
   const tabIndex = isActive ? 0 : -1;
   if (message.type !== "text")
     return (
@@ -51,18 +51,12 @@ export function MessageRow(props: Row) {
   const isSided = isNamed && !isOwn;
   const classes = ["message", isOwn && "own", follows && "follows", isSided && "sided"].filter(Boolean);
   return (
-    <li
-      class={classes.join(" ")}
-      data-key={message.key}
-      tabIndex={tabIndex}
-      onMouseEnter={() => setHovered(true)}
-      onMouseLeave={() => setHovered(false)}
-    >
+    <li class={classes.join(" ")} data-key={message.key} tabIndex={tabIndex}>
       {isSided && !follows && <Avatar name={name} url={message.sender?.avatar_url ?? null} isSmall />}
       <div class="message-body">
         {!follows && <p class={isSided ? "sender" : "visually-hidden"}>{isOwn ? translate("you") : name}</p>}
         <Bubble {...props} isOwn={isOwn} />
-        {message.state === "sent" && (isHovered || props.isFocused) && <Tools {...props} isOwn={isOwn} />}
+        {message.state === "sent" && props.hasTools && <Tools {...props} isOwn={isOwn} />}
         <Reactions message={message} meId={meId} tabIndex={tabIndex} />
         {message.state === "failed" && <Failure message={message} actions={props.actions} />}
       </div>
@@ -199,7 +193,7 @@ function Tools({ message, meId, isOwn, isActive, actions }: Row & { isOwn: boole
   return (
     <div
       ref={group}
-      class="tools"
+      class={shown === "all" ? "tools" : "tools choice"}
       role="group"
       aria-label={translate("actions")}
       onKeyDown={(event) => event.key === "Escape" && setShown("all")}

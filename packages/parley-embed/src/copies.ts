@@ -84,7 +84,7 @@ async function openCopy(server: string, name: string, token: TokenSource): Promi
   const client = new Parley({ url: server, token });
   // Without HTTPS the names of copies can't be computed, and some browsers store nothing in private windows.
   const store = isSecureContext ? await indexedDbStore(name).catch(memoryStore) : memoryStore();
-  return openSync({ client, store });
+  return openSync({ client, store, include: "image" });
 }
 
 /** Returns what stays the same while the tokens of a user are renewed: the subject of a JWT; of other tokens a digest. */

@@ -55,10 +55,12 @@ function SentFile({ file }: { file: Attachment }) {
     // The link has expired, or the server makes no previews.
     if (failures === 0) renew().catch(() => setFailures(2));
   };
+  const { image } = file;
   const isPicture = PICTURE.test(file.file_type) && failures < 2;
   return (
     <a
       class={isPicture ? "file picture" : "file"}
+      style={image ? { "--ratio": image.width / image.height } : {}}
       href={url}
       target="_blank"
       rel="noopener noreferrer"

@@ -1,0 +1,116 @@
+// Details of the components that a reader notices: pictures, sizes, the focus, buttons and drafts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import sharp from "sharp";
+import { noChromium } from "../support/engines/chromium.ts";
+import { eventually } from "../support/files-on-disk.ts";
+import { say } from "../support/people.ts";
+import { message, openWorld, write } from "./pages.ts";
+
+async function assertWhole(page: Page): Promise<void> {
+  for (const width of [375, 640, 900, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    const outside = await page.locator(".bubble").evaluateAll((bubbles) =>
+      bubbles.flatMap((bubble) => {
+        const box = bubble.getBoundingClientRect();
+        return [...bubble.querySelectorAll(".picture, img")].flatMap((each) => {
+          const { left, right } = each.getBoundingClientRect();
+          return left < box.left || right > box.right ? [`${left} to ${right} in ${box.left}`] : [];
+        });
+      }),
+    );
+    assert.deepEqual(outside, [], `${width} wide`);
+  }
+  const fits = await page
+    .locator(".picture img")
+    .evaluateAll((all) => all.map((each) => getComputedStyle(each).objectFit));
+  assert.deepEqual(fits, ["contain", "contain", "contain"]);
+}
+
+test("a picture is whole inside its bubble, at each width and in each shape", {
+  skip: noChromium,
+}, async (t) => {
+  const { ann, conversation, open, toElement, complaints } = await openWorld(t);
+  const element = toElement("inbox", ann, `conversation="${conversation}"`);
+  const page = await open(element);
+  await page.getByRole("textbox").waitFor();
+  const shapes = { "wide.png": [900, 300], "high.png": [300, 900], "small.png": [20, 20] } as const;
+  for (const [name, [width, height]] of Object.entries(shapes)) {
+    const image = sharp({ create: { width, height, channels: 3, background: "teal" } });
+    const buffer = await image.png().toBuffer();
+    await page.locator("input[type=file]").setInputFiles({ name, mimeType: "image/png", buffer });
+    await write(page, "A caption of more than one line, because it has so many words in it");
+    const picture = page.getByRole("img", { name });
+    await picture.waitFor();
+    assert.ok(await eventually(() => picture.evaluate((each: HTMLImageElement) => each.naturalWidth > 0)));
+  }
+  // The size of a picture is known only after its message was read from the server.
+  const reader = await open(element);
+  await reader.getByRole("img", { name: "small.png" }).waitFor();
+  for (const each of [page, reader]) await assertWhole(each);
+  assert.deepEqual(complaints, []);
+});
+
+test("chosen files show their size and leave the focus in the field, so that Enter sends", {
+  skip: noChromium,
+}, async (t) => {
+  const { ann, conversation, open, toElement, complaints } = await openWorld(t);
+  const page = await open(toElement("chat", ann, `conversation="${conversation}"`));
+  const choosing = page.waitForEvent("filechooser");
+  await page.getByRole("button", { name: "Attach files" }).click();
+  const toFile = (name: string, bytes: number) => ({
+    name,
+    mimeType: "text/plain",
+    buffer: Buffer.alloc(bytes, "a"),
+  });
+  await (await choosing).setFiles([toFile("short.txt", 19), toFile("long.txt", 1900)]);
+  await page.locator(".chosen").getByText("19 bytes", { exact: true }).waitFor();
+  await page.locator(".chosen").getByText("1.9 kB", { exact: true }).waitFor();
+  await page.locator("textarea:focus").waitFor();
+  await page.getByRole("button", { name: "Remove long.txt" }).click();
+  await page.locator("textarea:focus").waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "short.txt" }).getByText("19 bytes", { exact: true }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test("one message at a time has buttons, and an open choice keeps them", { skip: noChromium }, async (t) => {
+  const { app, ann, bob, conversation, open, toElement, complaints } = await openWorld(t);
+  for (const text of ["First", "Second", "Third"]) await say(app, bob, conversation, text);
+  const page = await open(toElement("chat", ann, `conversation="${conversation}"`));
+  const tools = page.locator(".tools");
+  const assertTools = async (text: string) => {
+    await message(page, text).locator(".tools").waitFor();
+    assert.equal(await tools.count(), 1);
+  };
+  await message(page, "Third").focus();
+  await assertTools("Third");
+  await message(page, "First").hover();
+  await assertTools("First");
+  // The pointer rests while the keyboard moves on.
+  await page.keyboard.press("ArrowUp");
+  await assertTools("Second");
+  await message(page, "Third").hover();
+  await assertTools("Third");
+  await message(page, "Third").getByRole("button", { name: "React" }).click();
+  await message(page, "First").hover();
+  await page.locator(".choice").waitFor();
+  await assertTools("Third");
+  await page.getByRole("textbox").click();
+  await tools.waitFor({ state: "detached" });
+  assert.deepEqual(complaints, []);
+});
+
+test("the list keeps its place when an unread badge goes", { skip: noChromium }, async (t) => {
+  const { app, ann, bob, conversation, open, toElement, complaints } = await openWorld(t);
+  await say(app, bob, conversation, "Hello");
+  const page = await open(toElement("inbox", ann));
+  const row = page.getByRole("option", { name: bob.name });
+  await row.getByText("1 unread message").waitFor();
+  const { height } = (await row.boundingBox())!;
+  await row.click();
+  await row.locator(".badge").waitFor({ state: "detached" });
+  assert.equal((await row.boundingBox())!.height, height);
+  assert.deepEqual(complaints, []);
+});

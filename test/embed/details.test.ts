@@ -114,3 +114,37 @@ test("the list keeps its place when an unread badge goes", { skip: noChromium },
   assert.equal((await row.boundingBox())!.height, height);
   assert.deepEqual(complaints, []);
 });
+
+test("unsent text stays with its conversation, also while a message is edited", {
+  skip: noChromium,
+}, async (t) => {
+  const { app, ann, bob, conversation, open, toElement, complaints } = await openWorld(t);
+  await say(app, bob, conversation, "Hello");
+  const page = await open(toElement("inbox", ann));
+  const field = page.getByRole("textbox");
+  const openEntry = (name: string) => page.getByRole("option", { name }).click();
+  const assertText = async (text: string) =>
+    assert.ok(await eventually(async () => (await field.inputValue()) === text), text);
+  await openEntry(bob.name);
+  await write(page, "Sent");
+  await field.fill("Half a thought");
+  await openEntry("Notes to self");
+  await page.getByRole("heading", { name: "Notes to self" }).waitFor();
+  await assertText("");
+  await field.fill("A note");
+  await openEntry(bob.name);
+  await page.getByRole("heading", { name: bob.name }).waitFor();
+  await assertText("Half a thought");
+  await message(page, "Sent").hover();
+  await page.getByRole("button", { name: "Edit" }).click();
+  await assertText("Sent");
+  await field.press("Escape");
+  await assertText("Half a thought");
+  await field.press("Enter");
+  await message(page, "Half a thought").waitFor();
+  await assertText("");
+  await openEntry("Notes to self");
+  await page.getByRole("heading", { name: "Notes to self" }).waitFor();
+  await assertText("A note");
+  assert.deepEqual(complaints, []);
+});

@@ -1,5 +1,5 @@
 // The field for a message, with the files that it will have.
-import type { SyncMessage } from "parley-sync";
+import type { Sync, SyncMessage } from "parley-sync";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Preview } from "./files.tsx";
 import { useSession } from "./session.ts";
@@ -9,6 +9,14 @@ import { toLine, toName } from "./texts.ts";
 /** How often the server is notified while the user types. */
 const NOTIFY_MS = 3_000;
 const MAX_ROWS = 6;
+
+/** Unsent texts by conversation. They go with the copy when the user signs out. */
+const draftsOf = new WeakMap<Sync, Map<string, string>>();
+
+function getDrafts(sync: Sync): Map<string, string> {
+  if (!draftsOf.has(sync)) draftsOf.set(sync, new Map());
+  return draftsOf.get(sync)!;
+}
 
 /** The message that the user replies to or edits. */
 export interface Target {
@@ -26,11 +34,16 @@ interface Props {
 
 export function Composer({ id, name, field, target, onEnd }: Props) {
   const { sync, translate } = useSession();
-  const [draft, setDraft] = useState("");
+  const drafts = getDrafts(sync);
+  const [draft, showDraft] = useState(drafts.get(id) ?? "");
   const [edited, setEdited] = useState("");
   const [files, setFiles] = useState<readonly File[]>([]);
   const notifyTyping = useNotify(id);
   const isEdit = target?.kind === "edit";
+  const setDraft = (draft: string) => {
+    drafts.set(id, draft);
+    showDraft(draft);
+  };
   // An edit leaves the draft as it is.
   const [text, setText] = isEdit ? [edited, setEdited] : [draft, setDraft];
   useEffect(() => {

@@ -12,7 +12,7 @@ const read = (name: string) => readFileSync(join(import.meta.dirname, name), "ut
 const policy = [
   "default-src 'none'",
   "style-src 'self'",
-  `script-src ${url}`,
+  `script-src 'self' ${url}`,
   `connect-src ${url} ${url.replace("http", "ws")}`,
   `img-src ${url}`,
 ].join("; ");
@@ -20,6 +20,7 @@ const policy = [
 const pages = createServer(({ url: path = "" }, response) => {
   const token = tokens[path];
   if (path === "/themes.css") response.setHeader("content-type", "text/css").end(read("themes.css"));
+  else if (path === "/theme.js") response.setHeader("content-type", "text/javascript").end(read("theme.js"));
   else if (token === undefined) response.writeHead(404).end();
   else {
     const html = read("index.html").replaceAll("{server}", url).replace("{token}", token);

@@ -101,7 +101,10 @@ test("the last answer of a receiver decides the state of a webhook", () => {
   assert.equal(toHookState(hook, []).label, "Nothing sent yet");
   assert.equal(toHookState(hook, [delivery({ state: "pending", attempts: 0 })]).label, "Waiting");
   assert.equal(toHookState(hook, [failed, delivery({ updated_at: 4 })]).label, "Failing");
-  assert.equal(toHookState(hook, [failed, delivery({ updated_at: 6 })]).label, "Delivering");
+  // An earlier event still waits for its retry.
+  assert.equal(toHookState(hook, [failed, delivery({ updated_at: 6 })]).label, "Catching up");
+  const ended = delivery({ state: "failed", updated_at: 5 });
+  assert.equal(toHookState(hook, [ended, delivery({ updated_at: 6 })]).label, "Delivering");
   const disabled = toHookState({ ...hook, enabled: false }, [failed]);
   assert.deepEqual([disabled.label, disabled.diagnosis?.short], ["Disabled", "Returned 500"]);
 });

@@ -2,11 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { noChromium } from "../support/engines/chromium.ts";
-import { hook, newest } from "../support/hooks.ts";
+import { SCOPES } from "../../src/core/people/tokens.ts";
+import { startApp } from "../support/app.ts";
+import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { hook, LIMITS, newest } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
-import { assertAccessible } from "./browser.ts";
-import { addUser, go, openOffice, row, sendNote } from "./in-admin.ts";
+import { assertAccessible, makeContact, openPage } from "./browser.ts";
+import { addUser, enter, go, hear, openOffice, press, row, sendNote } from "./in-admin.ts";
+import { say } from "./talk.ts";
 
 const skip = noChromium;
 
@@ -86,5 +89,46 @@ test("a delivery shows the start of the receiver's answer as text, and all of it
   await delivery.getByRole("button", { name: "Send again" }).click();
   await delivery.getByText("short").waitFor();
   assert.equal(await delivery.getByRole("button", { name: "of the answer" }).count(), 0);
+  assert.deepEqual(guard.complaints, []);
+});
+
+test("a repaired webhook says how many events wait until when, and sends them all at once", {
+  skip,
+}, async (t) => {
+  // Nothing becomes due by itself.
+  const now = Date.now();
+  const server = await startApp(t, LIMITS, { clock: () => now });
+  const admin = await addUser(server, "admin", { scopes: SCOPES });
+  const { page, guard } = await openPage(await openBrowser(t), server.url);
+  await enter(page, server.url, admin.token);
+  const pauses = ["0", "600"];
+  const to = await receiver(t, (response) => {
+    const pause = pauses.shift();
+    if (pause) response.writeHead(503, { "retry-after": pause }).end();
+  });
+  const made = await hook(server, admin, to, { events: ["message.created"] });
+  await addUser(server, "bob");
+  const { conversation_id } = await makeContact(server, admin, "bob");
+  await sendNote(server, admin, "first");
+  const first = await newest(server, admin, made, { last_status: 503 });
+  await say(server, admin, conversation_id, "to Bob");
+  await newest(server, admin, made, { last_status: 503 });
+  for (const text of ["second", "third"]) await sendNote(server, admin, text);
+  await page.goto(`${server.url}/#admin/webhooks/${made.id}`);
+  await row(page, "Deliveries", "Waiting").first().waitFor();
+  await press(page, "Send a test");
+  const state = page.getByRole("status", { name: "State" });
+  await state.getByText("Catching up").waitFor();
+  // Not the time of the newest.
+  const time = await row(page, "Deliveries", String(first.event_id)).locator(".moment").textContent();
+  await state.getByText(`4 events wait. Next attempt: ${time}.`).waitFor();
+  await assertAccessible(page, "a webhook whose events wait");
+  await press(page, "Send all now");
+  await hear(page, "The waiting events are sent again.");
+  await state.getByText("Delivering").waitFor();
+  await row(page, "Deliveries", /Waiting|Retrying/)
+    .first()
+    .waitFor({ state: "detached" });
+  assert.equal(await state.getByText("wait").count(), 0);
   assert.deepEqual(guard.complaints, []);
 });

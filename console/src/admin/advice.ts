@@ -121,6 +121,8 @@ export function toHookState({ enabled }: Webhook, deliveries: readonly Delivery[
   if (!enabled) return { tone: "plain", label: "Disabled", ...diagnosis };
   if (!latest) return { tone: "plain", label: deliveries.length > 0 ? "Waiting" : "Nothing sent yet" };
   if (isFailing(latest)) return { tone: "bad", label: "Failing", ...diagnosis };
+  if (deliveries.some((each) => each.state === "pending" && isFailing(each)))
+    return { tone: "warn", label: "Catching up" };
   return { tone: "good", label: "Delivering" };
 }
 

@@ -5,9 +5,10 @@ import { nameLimit } from "../failures.ts";
 import { openPlace } from "../place.ts";
 import { useSession } from "../session/session.ts";
 import { ConfirmDialog } from "../ui/dialog.tsx";
+import { counted } from "../ui/format.ts";
 import { Icon } from "../ui/icons.tsx";
 import { PageFailure, Reading } from "../ui/page-notes.tsx";
-import { type HookState, toEventsText, toHookState, toOrigin } from "./advice.ts";
+import { type HookState, isFailing, toEventsText, toHookState, toOrigin } from "./advice.ts";
 import { type Deliveries, DeliveryTable, TOO_MANY_PENDING, useDeliveries } from "./deliveries.tsx";
 import { UserLink } from "./directory.tsx";
 import { Badge, CopyButton, Empty, Facts, More, PageHead, Time } from "./parts.tsx";
@@ -87,9 +88,6 @@ function Loaded({ hook, onChange }: { hook: Webhook; onChange: (hook: Webhook) =
 /** Shows the most important thing first: whether the webhook works, and if not, why and what to do. */
 function Verdict(props: { hook: Webhook; state: HookState; deliveries: Deliveries }) {
   const { hook, state, deliveries } = props;
-  const { items, hasMore } = deliveries;
-  const waiting = items.filter(({ state }) => state === "pending").length;
-  const next = items.find(({ state, next_attempt_at }) => state === "pending" && next_attempt_at !== null);
   const { diagnosis } = state;
   return (
     <section class={`verdict ${state.tone}`} aria-label="State" role="status">
@@ -109,13 +107,45 @@ function Verdict(props: { hook: Webhook; state: HookState; deliveries: Deliverie
           days, and one that answers 410.
         </p>
       )}
-      {hook.enabled && diagnosis && next?.next_attempt_at != null && (
-        <p>
-          Next attempt: {formatSoon(next.next_attempt_at)}.{" "}
-          {waiting > 1 && `${waiting}${hasMore ? "+" : ""} events are queued.`}
-        </p>
-      )}
+      {hook.enabled && <Waiting hook={hook} deliveries={deliveries} />}
     </section>
+  );
+}
+
+/** Says how many events wait for another attempt or for an earlier event, and sends them at once on request. */
+function Waiting({ hook, deliveries }: { hook: Webhook; deliveries: Deliveries }) {
+  const { parley, say, report } = useSession();
+  const [isBusy, setBusy] = useState(false);
+  const pending = deliveries.items.filter(({ state }) => state === "pending");
+  // The others follow them.
+  const due = pending.filter(({ next_attempt_at }) => next_attempt_at !== null);
+  const count = pending.filter((each) => isFailing(each) || each.next_attempt_at === null).length;
+  if (count === 0) return null;
+  const sendAll = async () => {
+    // The button stays enabled, to keep the focus.
+    if (isBusy) return;
+    setBusy(true);
+    try {
+      for (const { id } of due) deliveries.add(await parley.webhooks.redeliver(hook.id, id));
+      say("The waiting events are sent again.");
+    } catch (error) {
+      report("Not all events were sent again.", nameLimit(error, TOO_MANY_PENDING));
+    }
+    setBusy(false);
+  };
+  return (
+    <p class="verdict-waiting">
+      <span>
+        {deliveries.hasMore ? `${count}+ events wait.` : `${counted(count, "event waits", "events wait")}.`}
+        {due.length > 0 &&
+          ` Next attempt: ${formatSoon(Math.min(...due.map((each) => each.next_attempt_at!)))}.`}
+      </span>
+      {due.length > 0 && (
+        <button type="button" class="button small-button" onClick={sendAll}>
+          Send all now
+        </button>
+      )}
+    </p>
   );
 }
 

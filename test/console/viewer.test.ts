@@ -141,6 +141,27 @@ testScenes("the viewer", {
     assert.deepEqual(guard.complaints, []);
   },
 
+  "without a PDF viewer a PDF is described, and downloaded only on request": async ({ server, arrive }) => {
+    const { page, guard } = await arrive((user) => send(server, user, [["report.pdf", "%PDF-1.4\n"]]));
+    const downloads: string[] = [];
+    page.on("download", (download) => downloads.push(download.suggestedFilename()));
+    await openNotes(page);
+    await opener(page, "report.pdf").click();
+    const card = dialog(page).locator(".stage-none");
+    await card.getByText("report.pdf · 9 bytes").waitFor();
+    assert.equal(await page.evaluate(() => navigator.pdfViewerEnabled), false);
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      await assertAccessible(page, `a PDF that the browser does not show, ${width}`);
+      await assertNoSidewaysScroll(page, `a PDF that the browser does not show, ${width}`);
+    }
+    assert.deepEqual(downloads, []);
+    const download = page.waitForEvent("download");
+    await card.getByRole("link", { name: "Download" }).click();
+    assert.equal((await download).suggestedFilename(), "report.pdf");
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "shows code and Markdown as text, with or without wrapping": async ({ server, arrive }) => {
     const long = `<b onclick="alert(1)">${"long ".repeat(400)}</b>`;
     const { page, guard } = await arrive((user) =>

@@ -1,5 +1,6 @@
 // Shows the contents of a file. Nothing in it runs: it is shown by media elements, as text, or by the browser's PDF
 // viewer.
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Attachment } from "../../../packages/parley-client/src/index.ts";
 import { explain, isAborted } from "../failures.ts";
@@ -35,6 +36,8 @@ export function Stage({ file, onKey }: { file: Attachment; onKey: OnKey }) {
     );
   }
   if (kind === "text") return <TextStage file={file} />;
+  // Without a PDF viewer a frame would download the file.
+  if (kind === "pdf" && !navigator.pdfViewerEnabled) return <NoPdfViewer file={file} />;
   if (kind === "pdf" && file.file_size <= MAX_PDF) return <PdfStage file={file} />;
   return broken ? (
     <NoStage kind={kind} text={`This browser cannot show the file. ${DOWNLOAD}`} />
@@ -55,11 +58,26 @@ function NoPreview() {
   return <NoStage kind="file" text={`There is no preview for this type of file. ${DOWNLOAD}`} />;
 }
 
-function NoStage({ kind, text }: { kind: keyof typeof KIND_ICONS; text: string }) {
+function NoPdfViewer({ file }: { file: Attachment }) {
+  return (
+    <NoStage kind="pdf" text="This browser does not show PDF files.">
+      <p>
+        <strong>{file.filename}</strong> · {formatSize(file.file_size)}
+      </p>
+      <a class="button primary" href={localAddress(file.file_url, "&download=1")} download={file.filename}>
+        <Icon name="download" />
+        Download
+      </a>
+    </NoStage>
+  );
+}
+
+function NoStage(props: { kind: keyof typeof KIND_ICONS; text: string; children?: ComponentChildren }) {
   return (
     <div class="stage-none">
-      <Icon name={KIND_ICONS[kind]} />
-      <p>{text}</p>
+      <Icon name={KIND_ICONS[props.kind]} />
+      <p>{props.text}</p>
+      {props.children}
     </div>
   );
 }

@@ -102,6 +102,8 @@ for (const [width, height] of [
       if (width < 1900) await assertAccessible(page, what);
       if (isPhone) await assertTouchable(page, what);
     };
+    const toasts = () => page.locator(".toasts").evaluate(({ clientHeight }) => clientHeight);
+    assert.equal(await toasts(), 0, "without notices");
     for (const place of places) {
       await page.goto(`${server.url}/#${place}`);
       await page.locator("h1").waitFor();

@@ -98,6 +98,19 @@ testScenes("the composer", {
     assert.deepEqual(guard.complaints, []);
   },
 
+  "has the focus after files are chosen, so that Enter sends them": async (world) => {
+    const { ann } = await meet(world);
+    const { page, guard } = ann;
+    const chosen = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Attach files" }).click();
+    await (await chosen).setFiles({ name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("a") });
+    await page.getByRole("button", { name: "Remove a.txt" }).waitFor();
+    await composer(page).and(focused(page)).waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator(".message").getByRole("button", { name: "Open a.txt" }).waitFor();
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "a draft shows in the list, and a drop on a row adds files there": async (world) => {
     const bob = await world.server.user();
     const { page, user, guard } = await world.arrive();

@@ -171,6 +171,10 @@ function Failure({ text }: { text: string }) {
   );
 }
 
+export function focusComposer(): void {
+  document.querySelector<HTMLElement>(".composer textarea")?.focus();
+}
+
 /** Returns the new text of the field, which gets the focus. */
 function insertAtCaret(field: HTMLTextAreaElement, text: string): string {
   field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");

@@ -9,7 +9,9 @@ import { CONTROL } from "../shortcuts.tsx";
 import { Choice } from "../ui/choice.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { useMedia } from "../ui/use-media.ts";
+import { focusComposer } from "./composer.tsx";
 import { useAddFiles } from "./draft-files.tsx";
+import { isTouched } from "./message-tools.tsx";
 import { MessagesPane } from "./messages-pane.tsx";
 
 const TABS = [
@@ -91,6 +93,7 @@ export function Conversation(props: {
         onChange={(event) => {
           add([...(event.currentTarget.files ?? [])]);
           event.currentTarget.value = "";
+          if (tab === "messages" && !isTouched()) focusComposer();
         }}
       />
       {over && (

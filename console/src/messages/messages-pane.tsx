@@ -20,7 +20,7 @@ import { useCopy } from "../session/use-copy.ts";
 import { Icon } from "../ui/icons.tsx";
 import { NotAllowed, PageFailure, Reading, toNotAllowed } from "../ui/page-notes.tsx";
 import { useRedraw } from "../ui/use-redraw.ts";
-import { Composer } from "./composer.tsx";
+import { Composer, focusComposer } from "./composer.tsx";
 import type { Draft } from "./drafts.ts";
 import { MessageList, type Target } from "./message-list.tsx";
 import type { MessageActions } from "./message-tools.tsx";
@@ -217,17 +217,13 @@ function NoMessages({ name, isOwn }: { name: string; isOwn: boolean }) {
           <p class="muted">
             {isOwn ? "Only you can see what you write here." : `Write to ${name}, or drop files here.`}
           </p>
-          <button type="button" class="button" onClick={focusField}>
+          <button type="button" class="button" onClick={focusComposer}>
             {isOwn ? "Write the first note" : "Write the first message"}
           </button>
         </>
       )}
     </div>
   );
-}
-
-function focusField(): void {
-  document.querySelector<HTMLElement>(".composer textarea")?.focus();
 }
 
 /** Splits a draft with more files than a message may have. */

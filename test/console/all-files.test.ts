@@ -91,10 +91,11 @@ testScenes("the files of all conversations", {
     await page.getByRole("heading", { name: "Book club" }).waitFor();
     const count = await countClicks(page);
     await page.getByRole("button", { name: "Your account" }).click();
-    await page.getByText("6 MB stored").waitFor();
+    await page.getByText("Sent by you: 6 MB stored").waitFor();
     await page.getByRole("menuitem", { name: "Free up storage" }).click();
     await assertShown(page, ["talk.mp4", "note.mp4", "plan.txt", "minutes.txt"]);
-    await aboutOf(page, "talk.mp4").getByText("Bob", { exact: true }).waitFor();
+    await aboutOf(page, "talk.mp4").getByText("You to Bob", { exact: true }).waitFor();
+    await page.getByText("4 files · 6 MB shown").waitFor();
     await page.getByRole("checkbox", { name: "Select all of 1 MB to 10 MB" }).click();
     await page.getByText("2 files · 6 MB selected").waitFor();
     await page.getByRole("button", { name: "Delete", exact: true }).click();

@@ -139,7 +139,7 @@ testScenes("the selection of files", {
     await dialog(page).getByText("Only the user who sent a file can delete it.").waitFor();
     await page.keyboard.press("Escape");
     await page.keyboard.press("ControlOrMeta+a");
-    await page.getByRole("button", { name: "Delete 2 of 3" }).click();
+    await page.getByRole("button", { name: "Delete 2 of 3 (12 bytes)" }).click();
     await dialog(page).getByText("1 file was sent by others and will stay.").waitFor();
     await dialog(page).getByRole("button", { name: "Delete" }).click();
     await assertShown(page, ["theirs.txt"]);

@@ -70,7 +70,7 @@ function Shown(props: {
     () => (isOwn ? pages.items.filter(({ sender }) => sender?.id === me.id) : pages.items),
     [pages.items, isOwn, me.id],
   );
-  const { toSender, toAbout, load } = useNames(isOwn);
+  const { toSender, toAbout, load } = useNames();
   const show = useOpenAtMessage();
   return (
     <FileBrowser
@@ -103,7 +103,7 @@ function Shown(props: {
 }
 
 /** Returns functions that name the sender of a file, and its conversation, which `load` reads. */
-function useNames(isOwn: boolean) {
+function useNames() {
   const { me } = useSession();
   const people = usePeople();
   const { find, load } = useConversations();
@@ -114,11 +114,11 @@ function useNames(isOwn: boolean) {
       const conversation = find(file.conversation_id!);
       if (!conversation) return sender;
       const name = toConversationName(conversation, people);
-      if (isOwn || conversation.kind === "self" || sender === "") return name;
+      if (conversation.kind === "self" || sender === "") return name;
       if (conversation.group_id !== null) return `${sender} in ${name}`;
       return file.sender?.id === me.id ? `You to ${name}` : name;
     },
-    [toSender, find, people.version, me.id, isOwn],
+    [toSender, find, people.version, me.id],
   );
   return { toSender, toAbout, load };
 }

@@ -88,7 +88,7 @@ function FileTools({ files, isWhole, selection, choice, onChoose, onPick }: Bar)
   const sum = useMemo(() => toSum(files), [files]);
   return (
     <>
-      <span class="muted small">{isWhole ? sum : `Loading… ${sum} so far`}</span>
+      <span class="muted small">{isWhole ? `${sum} shown` : `Loading… ${sum} so far`}</span>
       <select
         class="field"
         aria-label="Sort files"
@@ -114,7 +114,7 @@ function SelectedTools(props: { selection: Selection; onRemove: (files: SharedFi
   const session = useSession();
   const download = useDownload();
   const { files } = selection;
-  const own = files.filter((file) => isEditable(file, session)).length;
+  const own = files.filter((file) => isEditable(file, session));
   return (
     <>
       <button type="button" class="button" onClick={selection.selectAll}>
@@ -131,18 +131,23 @@ function SelectedTools(props: { selection: Selection; onRemove: (files: SharedFi
           {files.length > MAX_ARCHIVED ? `Download up to ${MAX_ARCHIVED}` : "Download"}
         </button>
       )}
-      {own > 0 && (
+      {own.length > 0 && (
         <button type="button" class="button danger" onClick={() => onRemove(files)}>
           <Icon name="trash" />
-          {own === files.length ? "Delete" : `Delete ${own} of ${files.length}`}
+          {own.length === files.length
+            ? "Delete"
+            : `Delete ${own.length} of ${files.length} (${toSize(own)})`}
         </button>
       )}
     </>
   );
 }
 
+function toSize(files: readonly SharedFile[]): string {
+  return formatSize(files.reduce((sum, { file_size }) => sum + file_size, 0));
+}
+
 /** Returns the number and the total size of files. */
 function toSum(files: readonly SharedFile[]): string {
-  const size = files.reduce((sum, { file_size }) => sum + file_size, 0);
-  return `${files.length.toLocaleString()} ${files.length === 1 ? "file" : "files"} · ${formatSize(size)}`;
+  return `${files.length.toLocaleString()} ${files.length === 1 ? "file" : "files"} · ${toSize(files)}`;
 }

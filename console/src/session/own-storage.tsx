@@ -10,6 +10,7 @@ export function OwnStorage() {
   return (
     <>
       <span class="muted small">
+        Sent by you:{" "}
         {quota === null ? `${formatSize(used)} stored` : `${formatSize(used)} of ${formatSize(quota)} stored`}
       </span>
       {quota !== null && (

@@ -10,7 +10,7 @@ import type { Page } from "playwright-core";
 import { revokeTokensOf } from "../../src/core/people/tokens.ts";
 import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser, openProfile } from "../support/engines/chromium.ts";
-import { dropFiles, openFiles, openPage, signIn, signOut } from "./browser.ts";
+import { dropFiles, focused, openFiles, openPage, signIn, signOut } from "./browser.ts";
 import { startProxy } from "./proxy.ts";
 
 const isIn = (page: Page) => page.getByText("No contacts yet").waitFor();
@@ -178,11 +178,20 @@ test("revoking a token ends the session in all tabs with the reason, and keeps d
   for (const each of [page, tab]) {
     await each.getByRole("alert").filter({ hasText: "You were signed out." }).waitFor();
     assert.equal(await each.getByLabel("Access token").inputValue(), "");
+    await each.getByLabel("Access token").and(focused(each)).waitFor();
   }
   assert.match(await readable(tab), /a draft/);
   while ((await page.context().cookies()).length > 0) await page.waitForTimeout(20);
+  // A reload keeps the reason until the next sign-in.
+  await page.reload();
+  await page.getByRole("alert").filter({ hasText: "You were signed out." }).waitFor();
+  const { token } = await server.user();
+  await signIn(page, server.url, token);
+  await signOut(page);
+  await isOut(page);
   await page.reload();
   await isOut(page);
+  assert.equal(await page.getByText("You were signed out.").count(), 0);
   assert.deepEqual(guard.complaints, []);
 });
 
@@ -197,8 +206,10 @@ test("a session that ended while no tab was open is refused with the reason", {
   await revokeTokensOf(server.app.core, null, user.id);
   await page.goto(`${server.url}/`);
   await page.getByRole("alert").filter({ hasText: "has expired or was revoked" }).waitFor();
-  // The rest is useless.
-  assert.equal(await readable(page), '[{},{},""]');
+  // Only the reason stays, for a reload.
+  const [{ "parley-sign-out-reason": reason, ...tab }, ...others] = JSON.parse(await readable(page));
+  assert.match(reason, /has expired or was revoked/);
+  assert.deepEqual([tab, ...others], [{}, {}, ""]);
   while ((await page.context().cookies()).length > 0) await page.waitForTimeout(20);
   const other = await server.user();
   await signIn(page, server.url, other.token);

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { explain, isCode, isRefused } from "../failures.ts";
 import { plain } from "../people/known-people.ts";
 import { findProvider, leaveForProvider } from "./arrival.ts";
@@ -15,6 +15,9 @@ export function SignIn(props: {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState(props.reason);
   const provider = useProvider();
+  const field = useRef<HTMLInputElement>(null);
+  // Browsers ignore the attribute `autofocus` once anything had the focus.
+  useLayoutEffect(() => field.current!.focus(), []);
   const leave = async () => {
     setBusy(true);
     setFailure("");
@@ -69,7 +72,7 @@ export function SignIn(props: {
             autocomplete="off"
             spellcheck={false}
             required
-            autofocus
+            ref={field}
             aria-describedby="sign-in-failure"
           />
         </label>

@@ -14,6 +14,7 @@ import {
   renewSession,
 } from "./kept-session.ts";
 import type { Access } from "./session.ts";
+import { tabStore } from "./storage.ts";
 
 type Phase =
   | { at: "starting" }
@@ -29,6 +30,9 @@ interface Ending {
 }
 
 export const BY_USER: Ending = { reason: "", unsent: [] };
+
+/** Why the session of this tab has ended, until the next sign-in: the tab may be reloaded before. */
+const REASON_KEY = "parley-sign-out-reason";
 
 /** Returns to the sign-in, unless the tab has other access by now. `end` can still use the session. */
 export type SignOut = (own: Access, ending: Ending, end: () => Promise<void>) => void;
@@ -53,8 +57,13 @@ interface SignInState {
 export function useSignIn(): SignInState {
   const [arrival] = useState(takeArrival);
   const [phase, setPhase] = useState<Phase>(
-    arrival || keptAccess() ? { at: "starting" } : { at: "out", ...BY_USER },
+    arrival || keptAccess()
+      ? { at: "starting" }
+      : { at: "out", ...BY_USER, reason: tabStore.get(REASON_KEY) ?? "" },
   );
+  useLayoutEffect(() => {
+    if (phase.at === "in") tabStore.remove(REASON_KEY);
+  }, [phase]);
   const access = useRef<Access | undefined>(undefined);
   const stopSending = useRef<StopSending | undefined>(undefined);
   const leave = useCallback((ending: Ending) => {
@@ -81,6 +90,7 @@ export function useSignIn(): SignInState {
     if (typeof own === "object") endSession(own, ended);
     const isByUser = ending.reason === "";
     if (isByUser) forgetDrafts();
+    else tabStore.set(REASON_KEY, ending.reason);
     // If the server refuses the session, other tabs find out by themselves, and keep their drafts.
     if (isByUser && typeof own === "object") notifyTabs(undefined);
     leave(ending);
@@ -131,6 +141,7 @@ async function startWith(access: KeptAccess): Promise<Phase> {
     const reason = explain(error);
     if (!isRefused(error)) return { at: "unreachable", reason, access };
     endSession(access);
+    tabStore.set(REASON_KEY, reason);
     return { at: "out", reason, unsent: [] };
   }
 }

@@ -22,7 +22,7 @@ import { applyTheme } from "./session/theme.ts";
 import { BY_USER, type SignOut, type StopSending, useSignIn } from "./session/use-sign-in.ts";
 import { ConfirmDialog } from "./ui/dialog.tsx";
 import { Reading } from "./ui/page-notes.tsx";
-import { Toasts, useToasts } from "./ui/toasts.tsx";
+import { type ToastLink, Toasts, useToasts } from "./ui/toasts.tsx";
 import { Workspace } from "./workspace.tsx";
 import "./ui/base.css";
 import "./people/people.css";
@@ -147,10 +147,10 @@ function makeTools(
   user: SignedInUser,
   signOut: SignOut,
   setMe: (me: Me) => void,
-  add: (text: string, isFailure: boolean) => void,
+  add: (text: string, isFailure: boolean, link?: ToastLink) => void,
 ): { tools: Tools; halt: StopSending } {
   const { access, parley, sync, me } = user;
-  const say = (text: string) => add(text, false);
+  const say: Session["say"] = (text, link) => add(text, false, link);
   const drafts = new Drafts(me.id);
   const erase = () => sync.signOut().finally(typeof access === "object" ? eraseCopies : eraseLeft);
   const end = async () => void (await Promise.all([uploads.stop(), pusher.turnOff(), erase()]));

@@ -5,7 +5,7 @@ import { asker } from "../support/asker.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { hook, newest } from "../support/hooks.ts";
 import { receiver } from "../support/receiver.ts";
-import { openAccount, openPage, signIn } from "./browser.ts";
+import { assertAccessible, openAccount, openPage, signIn } from "./browser.ts";
 import {
   addUser,
   dialog,
@@ -275,6 +275,11 @@ test("a leaked token is found by its secret and revoked after a confirmation", {
   await hear(page, "bot was revoked.");
   await row(page, "Tokens", "bot").waitFor({ state: "detached" });
   assert.equal(await statusFor(server, ann.token), 401);
+  await assertAccessible(page, "a notice with a link");
+  await page.getByRole("link", { name: "See what it did" }).press("Enter");
+  await row(page, "Audit trail", "admin revoked the token “bot” of ann").waitFor();
+  await page.getByText("was revoked.").waitFor({ state: "detached" });
+  await page.goBack();
   await find(ann.token);
   await dialog(page).getByText("This token cannot be used").waitFor();
   await press(page, "Cancel");

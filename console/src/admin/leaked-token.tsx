@@ -33,7 +33,13 @@ export function RevokeLeaked({ pages }: { pages?: Pages<Token> }) {
         />
       )}
       {leaked && (
-        <RevokeToken key={leaked.id} token={leaked} pages={pages} onClose={() => setLeaked(others)} />
+        <RevokeToken
+          key={leaked.id}
+          token={leaked}
+          pages={pages}
+          isLeaked
+          onClose={() => setLeaked(others)}
+        />
       )}
     </>
   );

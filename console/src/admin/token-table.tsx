@@ -90,7 +90,12 @@ function Expiry({ at }: { at: number | null }) {
   return <Time seconds={at} />;
 }
 
-export function RevokeToken(props: { token: Token; pages: Pages<Token> | undefined; onClose: () => void }) {
+export function RevokeToken(props: {
+  token: Token;
+  pages: Pages<Token> | undefined;
+  isLeaked?: boolean;
+  onClose: () => void;
+}) {
   const { token, pages, onClose } = props;
   const { parley, me, say, report, refreshMe } = useSession();
   const owner = useDirectory().find(token.user_id)?.username ?? "its user";
@@ -104,7 +109,8 @@ export function RevokeToken(props: { token: Token; pages: Pages<Token> | undefin
     // The server now refuses the session, which ends it.
     if (isOwn) return refreshMe();
     pages?.edit((items) => items.filter(({ id }) => id !== token.id));
-    say(`${toTokenName(token)} was revoked.`);
+    const activity = { href: toAuditPlace({ about: token.id }), label: "See what it did" };
+    say(`${toTokenName(token)} was revoked.`, props.isLeaked ? activity : undefined);
   };
   const text = isOwn
     ? "You are signed in with this token: revoking it signs you out. Make sure that you have another token with the scope admin."

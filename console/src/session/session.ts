@@ -12,6 +12,7 @@ import type { Typists } from "../messages/typists.ts";
 import type { Notifier } from "../notifications/notifier.ts";
 import type { Pusher } from "../notifications/pusher.ts";
 import type { KnownPeople } from "../people/known-people.ts";
+import type { ToastLink } from "../ui/toasts.tsx";
 import type { Change, ChangeFeed } from "./changes.ts";
 
 type Scope = (typeof SCOPES)[number][0];
@@ -37,7 +38,7 @@ export interface Session {
   /** Reloads the user and the used storage soon. */
   refreshMe: () => void;
   /** Shows a notice for a moment, and announces it to screen readers. */
-  say: (text: string) => void;
+  say: (text: string, link?: ToastLink) => void;
   /** Shows an error until it is dismissed. A refused token ends the session. */
   report: (doing: string, error?: unknown) => void;
   /** Returns to the sign-in if the server refused the token. */

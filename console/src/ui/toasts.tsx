@@ -6,10 +6,17 @@ import { useRoom } from "./use-room.ts";
 const SHOWN_MS = 6000;
 const MAX_SHOWN = 3;
 
+/** A place to go to from a notice. */
+export interface ToastLink {
+  href: string;
+  label: string;
+}
+
 interface Toast {
   id: number;
   text: string;
   failure: boolean;
+  link: ToastLink | undefined;
 }
 
 export function useToasts() {
@@ -18,19 +25,20 @@ export function useToasts() {
   const dismiss = useCallback((id: number) => setToasts((all) => all.filter((each) => each.id !== id)), []);
   const dismissFailures = useCallback(() => setToasts((all) => all.filter((each) => !each.failure)), []);
   const add = useCallback(
-    (text: string, failure: boolean) => {
+    (text: string, failure: boolean, link?: ToastLink) => {
       const id = next.current++;
       setToasts((all) => {
         const others = all.filter((each) => each.text !== text);
         // A failure stays until it is dismissed.
         const failures = others.filter((each) => each.failure);
         const results = others.filter((each) => !each.failure);
-        const added = { id, text, failure };
+        const added = { id, text, failure, link };
         return failure
           ? [...failures, added, ...results]
           : [...failures, ...[...results, added].slice(-MAX_SHOWN)];
       });
-      if (!failure) setTimeout(() => dismiss(id), SHOWN_MS);
+      // A link leaves the time to reach it.
+      if (!failure && !link) setTimeout(() => dismiss(id), SHOWN_MS);
     },
     [dismiss],
   );
@@ -62,9 +70,17 @@ export function Toasts(props: {
         ))}
       </div>
       <div role="status">
-        {results.map(({ id, text }) => (
+        {results.map(({ id, text, link }) => (
           <div key={id} class="toast">
-            <span>{text}</span>
+            <span>
+              {text}{" "}
+              {link && (
+                <a href={link.href} onClick={() => props.onDismiss(id)}>
+                  {link.label}
+                </a>
+              )}
+            </span>
+            {link && <IconButton icon="close" label="Dismiss" onClick={() => props.onDismiss(id)} />}
           </div>
         ))}
       </div>

@@ -33,6 +33,12 @@ test("a member is chosen while typing @, by keyboard and pointer, and sent as an
   await field.press("Enter");
   assert.equal(await field.inputValue(), "mail a@b, @cat ");
   await ann.page.getByText("Mentions Cat").waitFor();
+  // The first typed space is already there, but not another.
+  await field.press("Space");
+  assert.equal(await field.inputValue(), "mail a@b, @cat ");
+  await field.press("Space");
+  assert.equal(await field.inputValue(), "mail a@b, @cat  ");
+  await field.press("Backspace");
   await field.pressSequentially("and @bo");
   await list.getByRole("option", { name: "Bob" }).click();
   await field.and(focused(ann.page)).waitFor();

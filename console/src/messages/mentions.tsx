@@ -1,5 +1,5 @@
 // Mentions: the list of members while the user types `@`, and whom a text mentions.
-import { useEffect, useId, useMemo, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { Member, Message } from "../../../packages/parley-client/src/index.ts";
 import type { ConversationState } from "../../../packages/parley-sync/src/index.ts";
 import { toHandle, toUser, type User } from "../people/known-people.ts";
@@ -92,6 +92,7 @@ export function useMentions(
   const id = useId();
   const [typed, setTyped] = useState<Typed>();
   const [at, setAt] = useState(0);
+  const { expect, onBeforeInput } = useSpareSpace(field);
   const found = useMemo(() => {
     if (!typed) return [];
     return users
@@ -117,6 +118,7 @@ export function useMentions(
   const choose = ({ username }: User) => {
     const { current: element } = field;
     element!.setRangeText(`@${username} `, typed!.from, element!.selectionStart, "end");
+    expect();
     onText(element!.value);
     setTyped(undefined);
     element!.focus();
@@ -166,10 +168,28 @@ export function useMentions(
       "aria-autocomplete": "list",
       "aria-controls": shown ? id : undefined,
       "aria-activedescendant": shown ? `${id}-${current}` : undefined,
+      onBeforeInput,
     } as const,
     look,
     onKeyDown,
     close: () => setTyped(undefined),
+  };
+}
+
+/** Drops the first space typed after a chosen mention, which already ends with one. */
+function useSpareSpace(field: { current: HTMLTextAreaElement | null }) {
+  /** The offset where it would be typed, until something is. */
+  const at = useRef<number | undefined>(undefined);
+  return {
+    expect: () => {
+      at.current = field.current!.selectionEnd;
+    },
+    onBeforeInput: (event: InputEvent) => {
+      const { selectionStart, selectionEnd } = field.current!;
+      const isThere = selectionStart === at.current && selectionEnd === selectionStart;
+      at.current = undefined;
+      if (isThere && event.data === " ") event.preventDefault();
+    },
   };
 }
 

@@ -17,6 +17,13 @@ test("contacts are added, found, renamed, blocked and deleted", { skip: noChromi
   await page.getByLabel("Search contacts").fill("a");
   await rows.filter({ hasText: "barbara" }).waitFor({ state: "detached" });
   assert.equal(await rows.count(), 2);
+  // A search covers everything, so no list is chosen. Choosing one ends it.
+  const lists = page.getByRole("group", { name: "Which contacts are listed" });
+  assert.equal(await lists.getByRole("radio", { checked: true }).count(), 0);
+  await lists.getByText("Contacts", { exact: true }).click();
+  await lists.getByRole("radio", { name: "Contacts", checked: true }).waitFor();
+  await rows.filter({ hasText: "barbara" }).waitFor();
+  assert.equal(await page.getByLabel("Search contacts").inputValue(), "");
   await page.getByLabel("Search contacts").fill("grace");
   await page.getByText("Nothing matches “grace”.").waitFor();
 

@@ -104,12 +104,11 @@ export function ContactPane(props: {
         )}
       </div>
       <div class="choice-row">
-        <Choice
-          legend="Which contacts are listed"
-          name="shown"
-          chosen={shown}
-          choices={CHOICES}
-          onChoose={setShown}
+        <ListChoice
+          // A search covers everything except blocked contacts.
+          shown={q === "" || isBlocked ? shown : undefined}
+          onShow={setShown}
+          onLeaveSearch={() => setTyped("")}
         />
         {!(pages.current && found.current && files.current) && <Reading />}
       </div>
@@ -137,6 +136,26 @@ export function ContactPane(props: {
         />
       )}
     </nav>
+  );
+}
+
+/** Choosing a list ends a search, except one of the blocked contacts. */
+function ListChoice(props: {
+  shown: Shown | undefined;
+  onShow: (shown: Shown) => void;
+  onLeaveSearch: () => void;
+}) {
+  return (
+    <Choice
+      legend="Which contacts are listed"
+      name="shown"
+      chosen={props.shown}
+      choices={CHOICES}
+      onChoose={(shown) => {
+        props.onShow(shown);
+        if (shown !== "blocked") props.onLeaveSearch();
+      }}
+    />
   );
 }
 

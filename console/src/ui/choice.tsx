@@ -1,8 +1,8 @@
-/** A row of options, one of which is selected. */
+/** A row of options, of which at most one is selected. */
 export function Choice<Value extends string>(props: {
   legend: string;
   name: string;
-  chosen: Value;
+  chosen: Value | undefined;
   choices: readonly (readonly [Value, string])[];
   onChoose: (value: Value) => void;
 }) {

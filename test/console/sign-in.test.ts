@@ -125,6 +125,7 @@ test("signing in and out for one tab leaves what another tab has not sent", {
   await page.getByRole("link", { name: "Notes to self" }).click();
   await page.getByRole("textbox", { name: "Message to your notes" }).fill("hello");
   await page.keyboard.press("Enter");
+  await page.getByText("hello").first().waitFor();
   await page.reload();
   await page.getByText("hello").first().waitFor();
   assert.deepEqual(guard.complaints, []);

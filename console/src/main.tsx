@@ -8,7 +8,6 @@ import { Uploads } from "./files/uploads.ts";
 import { Groups } from "./groups/groups.ts";
 import { Drafts } from "./messages/drafts.ts";
 import { Jumps } from "./messages/jumps.ts";
-import { Typists } from "./messages/typists.ts";
 import { holdAttention, isLookedAt } from "./notifications/attention.ts";
 import { Notifier } from "./notifications/notifier.ts";
 import { endPush, Pusher } from "./notifications/pusher.ts";
@@ -204,8 +203,7 @@ function makeTools(
       opened.catch((error) => add(`The conversation was not opened. ${explain(error)}`, true));
     },
   });
-  const typists = new Typists(parley, me.id, sync, people);
-  const shown = { groups, people, jumps: new Jumps(), notifier, pusher, typists };
+  const shown = { groups, people, jumps: new Jumps(), notifier, pusher };
   const tools = { parley, sync, events, uploads, drafts, ...shown, refreshMe, say, report, endIfRefused };
   return { tools: { ...tools, signOut: () => signOut(access, BY_USER, end) }, halt };
 }
@@ -270,7 +268,7 @@ const UNREAD: ReadonlySet<Change["type"]> = new Set([
 /** Follows the changes while the user is signed in. Closes the copy and stops uploads at the end. */
 function useLive(user: SignedInUser, tools: Tools) {
   useLayoutEffect(() => {
-    const { sync, events, uploads, groups, people, notifier, pusher, typists, report, refreshMe } = tools;
+    const { sync, events, uploads, groups, people, notifier, pusher, report, refreshMe } = tools;
     const isAlone = isAdminAlone(user.me.scopes);
     // The last upload reloads the user.
     const isOwnFile = (change: Change) =>
@@ -279,7 +277,6 @@ function useLive(user: SignedInUser, tools: Tools) {
       groups.hear(change);
       people.hear(change);
       notifier.hear(change);
-      typists.hear(change);
       const { type } = change;
       if (
         (UNREAD.has(type) && !isOwnFile(change)) ||
@@ -317,7 +314,6 @@ function useLive(user: SignedInUser, tools: Tools) {
       notifier.clear();
       void uploads.stop();
       void sync.close();
-      typists.stop();
     };
   }, [user, tools]);
 }

@@ -198,6 +198,8 @@ test("hooks count unread conversations without muted ones, find contacts, keep f
   const asAnn = new Parley({ url: app.url, token: ann.token });
   await asAnn.conversations.update(conversation, { muted_until: 99_999_999_999 });
   await shown(0, 2);
+  // A notice within a second of a message is about that message.
+  await page.waitForTimeout(1_000);
   await new Parley({ url: app.url, token: bob.token }).conversations.typing(conversation);
   await shown(0, 2, [bob.id]);
   await shown(0, 2);

@@ -32,7 +32,7 @@ interface Composing {
 
 export function Composer(props: Composing) {
   const { editing, toName } = props;
-  const { drafts, typists } = useSession();
+  const { drafts, sync } = useSession();
   const draft = useDraft(props.conversationId);
   const change = (change: Partial<Draft>) => drafts.change(props.conversationId, change);
   const [edited, setEdited] = useState("");
@@ -50,7 +50,7 @@ export function Composer(props: Composing) {
   const onText = (value: string) => {
     if (editing) return setEdited(value);
     change({ text: value });
-    if (value.trim() !== "") typists.announce(props.conversationId);
+    if (value.trim() !== "") sync.typing(props.conversationId).notify();
   };
   const mentions = useMentions(field, users, onText);
   useFirstFocus(field);

@@ -8,7 +8,6 @@ import type { Uploads } from "../files/uploads.ts";
 import type { Groups } from "../groups/groups.ts";
 import type { Drafts } from "../messages/drafts.ts";
 import type { Jumps } from "../messages/jumps.ts";
-import type { Typists } from "../messages/typists.ts";
 import type { Notifier } from "../notifications/notifier.ts";
 import type { Pusher } from "../notifications/pusher.ts";
 import type { KnownPeople } from "../people/known-people.ts";
@@ -34,7 +33,6 @@ export interface Session {
   jumps: Jumps;
   notifier: Notifier;
   pusher: Pusher;
-  typists: Typists;
   /** Reloads the user and the used storage soon. */
   refreshMe: () => void;
   /** Shows a notice for a moment, and announces it to screen readers. */

@@ -3,7 +3,7 @@ import type { SyncMessage } from "parley-sync";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Composer, type Target } from "./composer.tsx";
 import { MessageList } from "./message-list.tsx";
-import { useSession, useTypists, useView } from "./session.ts";
+import { useSession, useView } from "./session.ts";
 import { Avatar, IconButton } from "./small.tsx";
 import { findName, toTitle } from "./texts.ts";
 
@@ -19,7 +19,7 @@ export function Chat({ id, hasFocus, onBack }: Props) {
   const { sync, translate } = useSession();
   const state = useView(sync.conversation(id));
   const { state: link } = useView(sync.connection());
-  const typists = useTypists(id);
+  const typists = useView(sync.typing(id));
   const [target, setTarget] = useState<Target>();
   const field = useRef<HTMLTextAreaElement>(null);
   const { conversation, isLoaded } = state;

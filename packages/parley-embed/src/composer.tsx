@@ -1,13 +1,11 @@
 // The field for a message, with the files that it will have.
 import type { Sync, SyncMessage } from "parley-sync";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Preview } from "./files.tsx";
 import { useSession } from "./session.ts";
 import { Icon, IconButton } from "./small.tsx";
 import { toLine, toName } from "./texts.ts";
 
-/** How often the server is notified while the user types. */
-const NOTIFY_MS = 3_000;
 const MAX_ROWS = 6;
 
 /** Unsent texts by conversation. They go with the copy when the user signs out. */
@@ -38,7 +36,6 @@ export function Composer({ id, name, field, target, onEnd }: Props) {
   const [draft, showDraft] = useState(drafts.get(id) ?? "");
   const [edited, setEdited] = useState("");
   const [files, setFiles] = useState<readonly File[]>([]);
-  const notifyTyping = useNotify(id);
   const isEdit = target?.kind === "edit";
   const setDraft = (draft: string) => {
     drafts.set(id, draft);
@@ -115,7 +112,7 @@ export function Composer({ id, name, field, target, onEnd }: Props) {
           value={text}
           onInput={({ currentTarget }) => {
             setText(currentTarget.value);
-            notifyTyping();
+            sync.typing(id).notify();
           }}
           onKeyDown={onKeyDown}
           onPaste={(event) => {
@@ -191,18 +188,4 @@ let lastKey = 0;
 function toKey(file: File): number {
   if (!keys.has(file)) keys.set(file, ++lastKey);
   return keys.get(file)!;
-}
-
-/** Returns a function that shows the others that the user is typing. Call it at each input. */
-function useNotify(conversationId: string): () => void {
-  const { sync } = useSession();
-  return useMemo(() => {
-    let notifiedAt = Number.NEGATIVE_INFINITY;
-    return () => {
-      const now = performance.now();
-      if (now - notifiedAt < NOTIFY_MS) return;
-      notifiedAt = now;
-      sync.client.conversations.typing(conversationId).catch(() => {});
-    };
-  }, [sync, conversationId]);
 }

@@ -14,16 +14,9 @@ import {
   type ReactNode,
   useCallback,
   useContext,
-  useEffect,
   useMemo,
-  useState,
   useSyncExternalStore,
 } from "react";
-
-/** How long clients show that somebody is typing, as the API says. */
-const SHOWN_MS = 6_000;
-/** How often the server is notified while the user types. */
-const NOTIFY_MS = 3_000;
 
 type Listed<T> = T & Pick<ListView<T>, "loadOlder">;
 type Contact = NonNullable<ConversationState["contact"]>;
@@ -34,8 +27,6 @@ export interface Typing {
   /** Shows the others that the caller is typing. Call it at each input. */
   notifyTyping: () => void;
 }
-
-const NOBODY: { conversationId: string; typists: readonly string[] } = { conversationId: "", typists: [] };
 
 const SyncContext = createContext<Sync | undefined>(undefined);
 
@@ -96,42 +87,8 @@ export function useUnread(): number {
 /** Returns who is typing in a conversation, and a function that shows the others that the caller is. */
 export function useTyping(conversationId: string): Typing {
   const sync = useSync();
-  const [shown, setShown] = useState(NOBODY);
-  useEffect(() => {
-    const timers = new Map<string, ReturnType<typeof setTimeout>>();
-    const show = () => setShown({ conversationId, typists: [...timers.keys()] });
-    const end = (userId: string) => {
-      clearTimeout(timers.get(userId));
-      if (timers.delete(userId)) show();
-    };
-    const stop = sync.onEvent((event) => {
-      if (event.conversation_id !== conversationId) return;
-      if (event.type === "typing") {
-        const { user_id } = event.payload;
-        const isNew = !timers.has(user_id);
-        clearTimeout(timers.get(user_id));
-        timers.set(user_id, setTimeout(end, SHOWN_MS, user_id));
-        if (isNew) show();
-      } else if (event.type === "message.created" && "sender" in event.payload)
-        end(event.payload.sender?.id ?? "");
-    });
-    return () => {
-      stop();
-      for (const timer of timers.values()) clearTimeout(timer);
-      setShown(NOBODY);
-    };
-  }, [sync, conversationId]);
-  const notifyTyping = useMemo(() => {
-    let notifiedAt = Number.NEGATIVE_INFINITY;
-    return () => {
-      const now = performance.now();
-      if (now - notifiedAt < NOTIFY_MS) return;
-      notifiedAt = now;
-      sync.client.conversations.typing(conversationId).catch(() => {});
-    };
-  }, [sync, conversationId]);
-  const { typists } = shown.conversationId === conversationId ? shown : NOBODY;
-  return { typists, notifyTyping };
+  const view = useMemo(() => sync.typing(conversationId), [sync, conversationId]);
+  return { typists: useView(view, toAll), notifyTyping: view.notify };
 }
 
 /** Returns a contact; undefined while the copy does not have it. */

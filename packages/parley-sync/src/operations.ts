@@ -112,3 +112,11 @@ export function settle(copy: Copy, draft: Draft): void {
     }
   }
 }
+
+/** Removes the read positions of a conversation that wait. */
+export function withoutReads(copy: Copy, conversationId: string): Batch {
+  const waiting = [...copy.operations.values()].filter(
+    (each) => each.kind === "read" && each.conversation_id === conversationId && each.state === "waiting",
+  );
+  return new Map(waiting.map(({ key }) => [key, null]));
+}

@@ -6,7 +6,7 @@ import { fileKey } from "./entries.ts";
 import { toReason } from "./failures.ts";
 import { Fold } from "./fold.ts";
 import { Live } from "./live.ts";
-import { type Content, findOperation, Keys, toRemoval, toRetry, toSend } from "./operations.ts";
+import { type Content, findOperation, Keys, toRemoval, toRetry, toSend, withoutReads } from "./operations.ts";
 import { Outbox } from "./outbox.ts";
 import { Pauses } from "./pauses.ts";
 import { onOnline, type Platform, randomId, realPlatform } from "./platform.ts";
@@ -27,6 +27,7 @@ import type {
   SyncMessage,
   View,
 } from "./types.ts";
+import { Typing, type TypingView } from "./typing.ts";
 import { listen, toList, Views } from "./views.ts";
 
 export interface SyncOptions extends Partial<Limits> {
@@ -56,6 +57,7 @@ class Sync {
   readonly #shown: Shown;
   readonly #tabs: Tabs;
   readonly #pauses: Pauses;
+  readonly #typing: Typing;
   readonly #listeners = new Set<(event: StreamEvent) => void>();
   readonly #refusedListeners = new Set<(operation: Operation) => void>();
   #state: LinkState = { state: "connecting", reason: null };
@@ -87,6 +89,7 @@ class Sync {
       },
     });
     this.#fold = new Fold(this.#copy);
+    this.#typing = new Typing({ client, platform, copy: this.#copy });
     const toConnection = () => ({
       ...this.#state,
       isLeader: this.#tabs.isLeader,
@@ -156,6 +159,10 @@ class Sync {
     return this.#views.connection;
   }
 
+  typing(conversationId: string): TypingView {
+    return this.#typing.in(conversationId);
+  }
+
   /** Calls back for each event, also `typing`, in every tab. Returns a function that ends this. */
   onEvent(listener: (event: StreamEvent) => void): () => void {
     return listen(this.#listeners, listener);
@@ -195,13 +202,9 @@ class Sync {
 
   /** Marks everything up to a message as read. */
   read(conversationId: string, messageId: string, { isPrivate = false } = {}): void {
-    const waiting = [...this.#copy.operations.values()].filter(
-      (each) => each.kind === "read" && each.conversation_id === conversationId && each.state === "waiting",
-    );
-    // The last one says it all.
-    const replaced = new Map(waiting.map(({ key }) => [key, null]));
     const content = { conversation_id: conversationId, message_id: messageId, is_private: isPrivate };
-    this.#enqueue({ kind: "read", ...content }, [], replaced);
+    // The last one says it all.
+    this.#enqueue({ kind: "read", ...content }, [], withoutReads(this.#copy, conversationId));
   }
 
   /** Sends a failed operation again, after all that wait. One that replied to a message that is gone is sent without. */
@@ -358,6 +361,7 @@ class Sync {
   }
 
   #publish(event: StreamEvent): void {
+    this.#typing.apply(event);
     for (const listener of this.#listeners) listener(event);
   }
 
@@ -384,6 +388,7 @@ class Sync {
     this.#outbox?.stop();
     this.#live?.stop();
     this.#pauses.stop();
+    this.#typing.stop();
     try {
       await this.#copy.close(isErased);
     } finally {

@@ -15,6 +15,7 @@ const copyLabels: Plugin = {
 const UNUSED: Readonly<Record<string, string>> = {
   archives: "function Archives() {}",
   blocks: "function Blocks() {}",
+  download: "function Download() {}",
   "message-watch": "function watchMessages() {}",
   node: "const isNode = false, nodeFiles = undefined",
   "push-subscriptions": "function PushSubscriptions() {}",

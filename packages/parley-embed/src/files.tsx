@@ -1,10 +1,12 @@
-// The files of messages. Links to files expire, and events have no previews, so both are requested when they fail.
+// The files of messages. Links to files expire, and are requested again then.
 import type { Attachment } from "parley-client";
 import type { PendingFile, SyncMessage } from "parley-sync";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useSession } from "./session.ts";
 import { Icon } from "./small.tsx";
 
+/** Pixels: the least width of a preview, if there is one. */
+const WIDTH = 640;
 const PICTURE = /^image\/(?:png|jpeg|gif|webp|avif)$/;
 
 export function Files({ message }: { message: SyncMessage }) {
@@ -52,10 +54,11 @@ function SentFile({ file }: { file: Attachment }) {
   };
   const fail = () => {
     setFailures(failures + 1);
-    // The link has expired, or the server makes no previews.
+    // The link has expired, or there is no preview.
     if (failures === 0) renew().catch(() => setFailures(2));
   };
   const { image } = file;
+  const preview = image?.previews.find(({ width }) => width >= WIDTH) ?? image?.previews.at(-1);
   const isPicture = PICTURE.test(file.file_type) && failures < 2;
   return (
     <a
@@ -68,7 +71,7 @@ function SentFile({ file }: { file: Attachment }) {
     >
       {isPicture ? (
         <img
-          src={failures === 0 ? `${url}&width=640` : url}
+          src={failures === 0 && preview ? toLocal(preview.url) : url}
           alt={file.filename}
           decoding="async"
           onError={fail}

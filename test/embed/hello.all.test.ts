@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -29,6 +30,12 @@ test("parley dev shows two people side by side, and removes its data at the end"
   assert.match(said, new RegExp(`^Parley runs on ${command.url} .*\\n[^]*  ${command.url}/hello `));
   assert.match(said, /export PARLEY_JWT_SECRET=\S{44}\n/);
   assert.equal((await readdir(temporary)).length, 1);
+
+  // The page has tokens, which no other site may read.
+  const asked = await fetch(`${command.url}/hello`, { headers: { origin: "https://evil.example" } });
+  assert.deepEqual([asked.status, asked.headers.get("access-control-allow-origin")], [200, null]);
+  const rebound = request(`${command.url}/hello`, { headers: { host: "evil.example" } }).end();
+  assert.equal((await once(rebound, "response"))[0].statusCode, 404);
 
   const { page } = await openPage(await openBrowser(t), command.url);
   await page.goto(`${command.url}/hello`);
@@ -66,10 +73,13 @@ test("parley dev shows two people side by side, and removes its data at the end"
 });
 
 test("parley dev refuses to listen to other machines, and serve has no page /hello", async (t) => {
-  const command = await commandLine(t, { PARLEY_HOST: "192.0.2.1" });
+  const command = await commandLine(t, { PARLEY_HOST: "0.0.0.0" });
   const { code, stderr } = await ended(command.start("dev"));
   assert.equal(code, 2);
-  assert.match(stderr, /^parley: parley dev shows the tokens of its users to everybody/);
+  assert.match(
+    stderr,
+    /^parley: parley dev shows the tokens of its users, so it listens only on this machine/,
+  );
   const other = await commandLine(t);
   await other.serve();
   const answer = await fetch(`${other.url}/hello`, { headers: { accept: "application/json" } });

@@ -13,8 +13,8 @@ import type { Io } from "../io.ts";
 import { drawSunset } from "./dev-picture.ts";
 
 const LIFE_SECONDS = 24 * 3600;
-/** Settings that would lead to data of yours, or to other users. */
-const IGNORED = ["PARLEY_DATA", "PARLEY_DATABASE_URL", "PARLEY_STORE", "PARLEY_SECRET", "PARLEY_PUBLIC_URL"];
+/** Others could lead to data of yours. */
+const SETTINGS = ["PARLEY_HOST", "PARLEY_PORT", "PARLEY_LOG_LEVEL"];
 
 interface Person {
   username: string;
@@ -24,6 +24,11 @@ interface Person {
 
 /** Runs a server with a temporary data folder, three users who know each other and the page /hello, until SIGTERM or Ctrl-C. */
 export async function dev(io: Io): Promise<void> {
+  const { PARLEY_HOST: host } = io.env;
+  if (host !== undefined && !isLoopback(host))
+    throw new OperatorError(
+      `parley dev shows the tokens of its users, so it listens only on this machine. Unset PARLEY_HOST (${host}), or use parley serve.`,
+    );
   const folder = await mkdtemp(join(tmpdir(), "parley-dev-"));
   try {
     await serveIn(io, folder);
@@ -34,21 +39,14 @@ export async function dev(io: Io): Promise<void> {
 
 async function serveIn(io: Io, folder: string): Promise<void> {
   const secret = randomBytes(33).toString("base64");
-  const settings = Object.entries(io.env).filter(
-    ([name]) => !IGNORED.includes(name) && !name.startsWith("PARLEY_JWT_"),
-  );
   const config = readConfig({
     // A page from a file has the origin "null".
     PARLEY_CORS_ORIGINS: "*",
     PARLEY_LOG_LEVEL: "warn",
-    ...Object.fromEntries(settings),
+    ...Object.fromEntries(Object.entries(io.env).filter(([name]) => SETTINGS.includes(name))),
     PARLEY_DATA: join(folder, "data"),
     PARLEY_JWT_SECRET: secret,
   });
-  if (!isLoopback(config.host))
-    throw new OperatorError(
-      `parley dev shows the tokens of its users to everybody, so it listens only on this machine. Unset PARLEY_HOST (${config.host}), or use parley serve.`,
-    );
   const people = await Promise.all(
     Object.entries({ ada: "Ada Lovelace", bob: "Bob Stone", mei: "Mei Tanaka" }).map(
       async ([username, name]) => ({

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import type { HelloPerson } from "../../config/settings.ts";
+import { ParleyError } from "../../errors.ts";
+import { isLoopback } from "../../util/addresses.ts";
 import { fixedAnswer, sendFixed } from "../protocol/fixed.ts";
 import { escapeHtml, HTML_TYPE } from "../protocol/html.ts";
 import { pageHeaders, readBuiltFile } from "./built-files.ts";
@@ -16,6 +18,9 @@ export function helloRoutes(
 ): void {
   const open = { config: { public: true } };
   app.get("/hello", open, async (request, reply) => {
+    // It has tokens: a page of another site must not read it, also not by a name of that site for this machine.
+    if (!isLoopback(request.hostname)) throw new ParleyError("route_not_found");
+    reply.removeHeader("access-control-allow-origin");
     const page = fixedAnswer(HTML_TYPE, render(people, origin()), HEADERS);
     return sendFixed(request, reply, page);
   });

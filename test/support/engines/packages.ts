@@ -16,7 +16,12 @@ const PACKAGES: Record<string, readonly string[]> = {
   "/usr/bin/strace": ["strace"],
   "/usr/bin/go": ["golang-go", "golang-golang-x-oauth2-dev"],
   "/usr/bin/java": ["default-jre-headless"],
-  "/usr/lib/python3/dist-packages/dateutil": ["python3-dateutil", "python3-urllib3"],
+  "/usr/lib/python3/dist-packages/dateutil": [
+    "python3-certifi",
+    "python3-dateutil",
+    "python3-six",
+    "python3-urllib3",
+  ],
   [DEBIAN_POSTGRES]: ["postgresql"],
 };
 const POLICY = "/usr/sbin/policy-rc.d";

@@ -8,23 +8,13 @@ import {
   type Parsed,
   readField,
   readFields,
-  readNewFields,
   type Shape,
   TextFields,
   unknownField,
 } from "../../core/resource/fields.ts";
 import { ParleyError } from "../../errors.ts";
 import { requireScope } from "./authentication.ts";
-import {
-  addField,
-  bodyFields,
-  decodeUtf8,
-  type Lists,
-  listsOf,
-  mediaType,
-  NO_LISTS,
-  repeated,
-} from "./bodies.ts";
+import { addField, decodeUtf8, type Lists, listsOf, mediaType, NO_LISTS, repeated } from "./bodies.ts";
 import { type BodyPace, BodyReader, hasBody } from "./body-reader.ts";
 import { checkDigest, parseDigest } from "./digests.ts";
 import { boundaryOf, MultipartReader, type Part } from "./multipart.ts";
@@ -79,16 +69,6 @@ export async function receiveForm(
 /** Reports whether a message comes as a multipart form, which may have files. */
 export function isForm({ headers }: FastifyRequest): boolean {
   return mediaType(headers["content-type"]) === "multipart/form-data";
-}
-
-/** Reads a message without files. */
-export async function readMessage<S extends Shape>(
-  request: FastifyRequest,
-  shape: S,
-  limits: MessageLimits,
-): Promise<Parsed<S>> {
-  const bodyLimits = { ...limits, maxBodyBytes: limits.maxMessageBodyBytes };
-  return readNewFields(shape, await bodyFields(request, bodyLimits, listsOf(shape)));
 }
 
 /**

@@ -22,6 +22,7 @@ import { hasBody } from "./body-reader.ts";
 import { sendVersioned } from "./conditions.ts";
 import type { HttpContext } from "./context.ts";
 import type { EventSockets } from "./event-sockets.ts";
+import { isForm } from "./forms.ts";
 import type { HeaderName } from "./headers.ts";
 
 /** Has everything that operations need. */
@@ -84,7 +85,7 @@ interface Declaration<Q extends Shape, B extends Shape> {
    * file.
    */
   body?: B | "file" | "bytes";
-  /** The fields may also come as a multipart form with files. The operation reads bodies of all types itself. */
+  /** The fields may also come as a multipart form with files, which the operation reads itself. */
   withFiles?: true;
   /** The write leaves no rows. None are counted, and an Idempotency-Key has no effect. */
   storesNothing?: true;
@@ -128,21 +129,18 @@ export function addOperation(app: FastifyInstance, context: OperationContext, de
   const { core, limits, rates } = context;
   const isRead = described.method === "GET";
   const mayHaveKey = takesKey(described);
-  const { id: idRule, innerId: innerRule, pathField, query, answer, access, orAdmin } = described;
-  const body = described.withFiles ? "file" : described.body;
-  const shape = typeof body === "string" ? {} : body;
+  const { id: idRule, innerId: innerRule, pathField, query, answer, access, orAdmin, isLong } = described;
+  const shape = typeof described.body === "string" ? {} : described.body;
   const lists = listsOf(shape);
-  const bodyLimits = {
-    ...limits,
-    maxBodyBytes: described.isLong ? limits.maxMessageBodyBytes : limits.maxBodyBytes,
-  };
+  const readBodyFields = described.method === "POST" ? readNewFields : readFields;
+  const bodyLimits = { ...limits, maxBodyBytes: limits[isLong ? "maxMessageBodyBytes" : "maxBodyBytes"] };
   app.route({
     method: access === "link" ? ["GET", "HEAD"] : described.method,
     exposeHeadRoute: access !== "link",
     url: described.path,
     config: { scope: described.scope, orAdmin, public: access !== undefined, upgrades: described.upgrades },
     ...(!isRead && !described.storesNothing && { onSend: countWrite }),
-    handler: isRead || typeof body === "string" ? run : readAndRun,
+    handler: isRead || typeof described.body === "string" ? run : readAndRun,
   });
 
   /** Counts a write before its answer is sent, so that it also counts if the client hangs up. */
@@ -159,10 +157,12 @@ export function addOperation(app: FastifyInstance, context: OperationContext, de
   }
 
   async function readAndRun(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    if (described.withFiles && isForm(request)) return run(request, reply);
     return run(request, reply, await bodyFields(request, bodyLimits, lists));
   }
 
-  function run(request: FastifyRequest, reply: FastifyReply, fields = NO_FIELDS): Promise<unknown> {
+  /** Without `fields`, the operation has none, or reads them itself. */
+  function run(request: FastifyRequest, reply: FastifyReply, fields?: Fields): Promise<unknown> {
     // The framework would silently ignore the body.
     if (isRead && access === undefined && hasBody(request.raw)) {
       throw new ParleyError(
@@ -177,13 +177,13 @@ export function addOperation(app: FastifyInstance, context: OperationContext, de
       innerId: "",
       pathValue: "",
       query: readFields(query, queryOf(request), " in the query"),
-      body: described.method === "POST" ? readNewFields(shape, fields) : readFields(shape, fields),
+      body: fields ? readBodyFields(shape, fields) : {},
       key: mayHaveKey ? idempotencyKey(request) : undefined,
       request,
       reply,
     };
     const { readScope, showsOthers } = described;
-    if (readScope && (showsOthers || fields.size === 0)) requireScope(request.caller, readScope);
+    if (readScope && (showsOthers || !fields?.size)) requireScope(request.caller, readScope);
     const params = request.params as Record<string, string>;
     if (idRule && access === undefined) call.id = knownForm(params.id!, idRule.kind, idRule.unknown);
     if (innerRule) call.innerId = knownForm(params[innerRule.name]!, innerRule.kind, innerRule.unknown);

@@ -28,7 +28,7 @@ import { searchMessages } from "../../../core/search/search.ts";
 import { ParleyError } from "../../../errors.ts";
 import { requireScope } from "../../protocol/authentication.ts";
 import { expectedVersions } from "../../protocol/conditions.ts";
-import { isForm, readMessage, receiveMessage } from "../../protocol/forms.ts";
+import { isForm, receiveMessage } from "../../protocol/forms.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 import { sendPage } from "../../protocol/pages.ts";
 
@@ -123,11 +123,9 @@ export const messageOperations: readonly Operation[] = [
       "quota_exceeded",
       "disk_full",
     ],
-    async handle({ core, caller, key, request, reply, limits }) {
+    async handle({ core, caller, body, key, request, reply, limits }) {
       await using uploads = isForm(request) ? await RequestUploads.begin(core, caller, key) : undefined;
-      const fields = uploads
-        ? await receiveMessage(request, messageFields, uploads, limits)
-        : await readMessage(request, messageFields, limits);
+      const fields = uploads ? await receiveMessage(request, messageFields, uploads, limits) : body;
       const sent = await createMessage(core, caller, key, fields, uploads);
       if (sent.isSentBefore) reply.code(200);
       return sent;

@@ -185,7 +185,7 @@ export const access: readonly Mutant[] = [
   },
   {
     name: "a PUT without fields requires no scope to read",
-    find: "if (readScope && (showsOthers || fields.size === 0)) requireScope(request.caller, readScope);",
+    find: "if (readScope && (showsOthers || !fields?.size)) requireScope(request.caller, readScope);",
     replace: "",
     tests: ["attacks/write-only"],
   },

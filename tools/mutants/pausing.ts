@@ -15,6 +15,12 @@ export const pausing: readonly Mutant[] = [
     tests: ["http/pausing"],
   },
   {
+    name: "pausing: a body that began before a pause or a revocation is accepted after it",
+    find: "await recheckCaller(context, request, before);",
+    replace: "",
+    tests: ["http/pausing"],
+  },
+  {
     name: "pausing: others act as a paused user",
     find: 'if (user && user.paused_at !== null) throw new ParleyError("user_paused");',
     replace: "",

@@ -10,7 +10,7 @@ const ENDING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid_token", "use
 
 /** Returns a recently verified token from memory. */
 export function findVerified(core: Core, token: string): Verified | undefined {
-  const verified = core.verifiedTokens.find(token, changes(core));
+  const verified = core.verifiedTokens.find(token, countRevocations(core));
   if (!verified || verified.expiresAt <= core.clock()) return undefined;
   // The provider's keys may have expired since.
   if (verified.byKeySet && !core.identityProvider?.keySet?.current()) return undefined;
@@ -42,7 +42,7 @@ export function requireActive(verified: Verified): Verified {
 }
 
 async function verify(core: Core, token: string, known: boolean): Promise<Verified> {
-  const before = changes(core);
+  const before = countRevocations(core);
   const provider = core.identityProvider;
   try {
     const verified = await (provider && JWT_FORM.test(token)
@@ -76,7 +76,7 @@ export async function findRefusal(core: Core, token: string, caller: Caller): Pr
 }
 
 /** Returns a number that differs after tokens or keys of the provider were revoked, or users paused; null if it is unknown. */
-function changes({ db, identityProvider }: Core): number | null {
+export function countRevocations({ db, identityProvider }: Core): number | null {
   const revocations = db.revocations();
   return revocations === null ? null : revocations + (identityProvider?.keySet?.changes() ?? 0);
 }

@@ -1,7 +1,14 @@
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller, Verified } from "../../core/node/caller.ts";
 import type { Core } from "../../core/node/core.ts";
-import { findVerified, requireActive, verifyToken, wasValid } from "../../core/people/sign-in.ts";
+import {
+  countRevocations,
+  findRefusal,
+  findVerified,
+  requireActive,
+  verifyToken,
+  wasValid,
+} from "../../core/people/sign-in.ts";
 import type { Scope } from "../../core/people/tokens.ts";
 import { findActing } from "../../core/people/users.ts";
 import { newUsername } from "../../core/resource/fields.ts";
@@ -59,9 +66,9 @@ export function actingFields({ userId, actedById }: Caller): object {
 }
 
 /**
- * Returns the holder of a request's token. Throws, or rejects with, `missing_token`, `invalid_token`, `user_paused`, `rate_limited`, or the
- * reason why a user of the identity provider cannot sign in. A token that was valid when it was last sent is not a guess:
- * it is checked even while its address is refused for invalid tokens.
+ * Returns the holder of a request's token. Throws, or rejects with, `missing_token`, `invalid_token`, `user_paused`,
+ * `rate_limited`, or the reason why a user of the identity provider cannot sign in. A token that was valid when it was last sent
+ * is not a guess: it is checked even while its address is refused for invalid tokens.
  */
 function authenticateHolder(
   context: HttpContext,
@@ -111,6 +118,20 @@ async function verify(
     countFailure(context, request, error);
     throw error;
   }
+}
+
+/**
+ * Checks the caller of a request again whose body has arrived, if the count of revocations is not that of `before`. Otherwise a body
+ * that was begun before a revocation could create a token after it. Throws `invalid_token` and `user_paused`.
+ */
+export async function recheckCaller(
+  { core }: HttpContext,
+  request: FastifyRequest,
+  before: number | null,
+): Promise<void> {
+  if (before !== null && before === countRevocations(core)) return;
+  const refusal = await findRefusal(core, tokenOf(core, request)!, request.caller);
+  if (refusal) throw new ParleyError(refusal);
 }
 
 /** Counts an error that is a failure of the client's address. */

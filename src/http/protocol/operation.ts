@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../core/node/caller.ts";
+import { countRevocations } from "../../core/people/sign-in.ts";
 import type { Scope } from "../../core/people/tokens.ts";
 import { oneAtATime } from "../../core/record/idempotency.ts";
 import {
@@ -16,7 +17,7 @@ import { idOf, type Versioned } from "../../core/resource/resource.ts";
 import type { Resource, Schema } from "../../core/resource/schema.ts";
 import { type ErrorCode, ParleyError } from "../../errors.ts";
 import type { IdKind } from "../../util/ids.ts";
-import { requireScope } from "./authentication.ts";
+import { recheckCaller, requireScope } from "./authentication.ts";
 import { bodyFields, listsOf, NO_FIELDS, parseForm } from "./bodies.ts";
 import { hasBody } from "./body-reader.ts";
 import { sendVersioned } from "./conditions.ts";
@@ -158,7 +159,10 @@ export function addOperation(app: FastifyInstance, context: OperationContext, de
 
   async function readAndRun(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     if (described.withFiles && isForm(request)) return run(request, reply);
-    return run(request, reply, await bodyFields(request, bodyLimits, lists));
+    const before = countRevocations(core);
+    const fields = await bodyFields(request, bodyLimits, lists);
+    await recheckCaller(context, request, before);
+    return run(request, reply, fields);
   }
 
   /** Without `fields`, the operation has none, or reads them itself. */

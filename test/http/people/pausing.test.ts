@@ -1,5 +1,6 @@
 // Pausing a user: what is refused, what ends, what waits, and what others see of it.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test } from "node:test";
 import { signInByOpenId } from "../../../src/core/people/sign-in-browser.ts";
 import { SCOPES } from "../../../src/core/people/tokens.ts";
@@ -14,6 +15,7 @@ import { ENGINES, onEachEngine, onEachEngineWith, startOnEngine } from "../../su
 import { type Person, pair, person, say } from "../../support/people.ts";
 import { published } from "../../support/published.ts";
 import { pushServer, subscribe } from "../../support/push-server.ts";
+import { beginRequest, beginUpload, FORM_HEAD, FORM_TAIL, readAnswer } from "../../support/raw-socket.ts";
 import { receiver } from "../../support/receiver.ts";
 
 const admin = (server: TestApp) => server.user({ scopes: SCOPES });
@@ -113,6 +115,43 @@ onEachEngine("nobody acts as a paused user, nor does a paused user act as others
   await setPaused(server, boss, shop, true);
   assert.equal(await codeOf(server, actingAs(ann.id)), "user_paused");
 });
+
+onEachEngine(
+  "a body that ends after a pause or a revocation is refused, but an upload finishes",
+  async (server) => {
+    const boss = await admin(server);
+    const ask = asker(server, boss);
+    const body = JSON.stringify({ username: "late" });
+    const json = { "content-type": "application/json", "content-length": body.length };
+    // The server sends 100 Continue once the caller is let through, and it reads the body.
+    const waiting = { expect: "100-continue" };
+    const end = async (who: TestUser, code: string, change: () => Promise<unknown>) => {
+      const sockets = [
+        await beginRequest(server.url, "POST /v1/users", who, { ...json, ...waiting }),
+        await beginRequest(server.url, "POST /v1/messages", who, { ...json, ...waiting }),
+        await beginUpload(server.url, who, { "content-length": (FORM_HEAD + FORM_TAIL).length, ...waiting }),
+      ];
+      await Promise.all(sockets.map((socket) => once(socket, "data")));
+      await change();
+      const [user, message, upload] = await Promise.all(
+        sockets.map((socket, i) => {
+          socket.write(i === 2 ? FORM_HEAD + FORM_TAIL : body);
+          return readAnswer(socket);
+        }),
+      );
+      for (const answer of [user, message]) assert.ok(answer!.includes(`"code":"${code}"`), answer);
+      assert.match(upload!, /^HTTP\/1\.1 201 /);
+    };
+    const [ann, shop] = [await person(server, "ann"), await admin(server)];
+    const { id } = (await ask("POST", "/v1/token_search", { token: shop.token })).body;
+    const acting = { ...shop, headers: { ...shop.headers, "parley-act-as": ann.id } };
+    await end(acting, "user_paused", () => setPaused(server, boss, ann, true));
+    await end(shop, "user_paused", () => setPaused(server, boss, shop, true));
+    await setPaused(server, boss, shop, false);
+    await end(shop, "invalid_token", () => ask("DELETE", `/v1/tokens/${id}`));
+    assert.deepEqual((await ask("GET", "/v1/users?username=late")).body.data, []);
+  },
+);
 
 test("a paused user has no session: neither an existing one, nor a new one by token or link", async (t) => {
   const server = await startApp(t);

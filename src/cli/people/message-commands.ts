@@ -92,10 +92,14 @@ function addChangeCommands(program: Command, io: Io, end: End): void {
   program
     .command("mute")
     .argument("<conversation>", CONVERSATION)
-    .option("--until <time>", "unmute then (UTC), such as 2026-03-09T17:30Z (default: never)", parseTime)
+    .option(
+      "--until <time>",
+      "until this time (UTC), such as 2026-03-09T17:30Z (default: for ever)",
+      parseTime,
+    )
     .addOption(new Option("--off", "unmute now").conflicts("until"))
     .option(...JSON_OPTION)
-    .description("be told of no messages of a conversation, except those that mention you")
+    .description("turn off notifications about a conversation, except for messages that mention you")
     .action(async (who, options) => end(await (await import("./messages.ts")).mute(io, who, options)));
   program
     .command("readers")

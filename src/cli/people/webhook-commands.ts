@@ -15,19 +15,19 @@ export function addWebhookCommands(webhooks: Command, io: Io, end: End): void {
     .action(async (options) => end(await (await load()).listWebhooks(io, options)));
   webhooks
     .command("add")
-    .argument("<url>", "where to send events, by HTTPS")
+    .argument("<url>", "HTTPS address to send events to")
     .option("--event <type>", "only this type, such as message.created, repeatable (default: all)", collect)
-    .option("--all-users", "the events of all users, with a token that has the scope admin")
+    .option("--all-users", "send the events of all users; your token needs the scope admin")
     .option(...JSON_OPTION)
-    .description("send events to a URL, and print the secret that signs them")
+    .description("send events to a URL, and print the id and the secret that signs them")
     .action(async (url, options) => end(await (await load()).addWebhook(io, url, options)));
   webhooks
     .command("update")
     .argument("<id>", WEBHOOK)
-    .option("--url <url>", "where to send events")
-    .option("--event <type>", "only this type, repeatable", collect)
-    .option("--disable", "send nothing more")
-    .addOption(new Option("--enable", "send again, first what waits").conflicts("disable"))
+    .option("--url <url>", "new HTTPS address to send events to")
+    .option("--event <type>", "only this type, such as message.created, repeatable", collect)
+    .option("--disable", "stop sending events")
+    .addOption(new Option("--enable", "send events again, the waiting ones first").conflicts("disable"))
     .option(...JSON_OPTION)
     .description("change a webhook")
     .action(async (id, options) => end(await (await load()).updateWebhook(io, id, options)));

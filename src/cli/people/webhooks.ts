@@ -63,7 +63,7 @@ export async function updateWebhook(
     json,
   }: JsonOption & { url?: string; event?: string[]; enable?: boolean; disable?: boolean },
 ): Promise<number> {
-  const enabled = enable ? true : disable ? false : undefined;
+  const enabled = enable ?? (disable ? false : undefined);
   if ([url, event, enabled].every((each) => each === undefined))
     throw new OperatorError("There is nothing to change. Add --url, --event, --enable or --disable.");
   return asPerson(io, async ({ webhooks }) => {
@@ -96,7 +96,13 @@ export function testWebhook(io: Io, id: string, { json }: JsonOption): Promise<n
 export function listDeliveries(io: Io, id: string, options: ListOptions): Promise<number> {
   return asPerson(io, async ({ webhooks }) => {
     const list = webhooks.listDeliveries(id, { limit: pageSize(options) }, { signal: io.stop });
-    await printList(io, list, DELIVERY_COLUMNS, options, "Nothing was sent to this webhook yet.");
+    await printList(
+      io,
+      list,
+      DELIVERY_COLUMNS,
+      options,
+      "No deliveries yet. Send a test event: parley webhooks test ID",
+    );
     return 0;
   });
 }

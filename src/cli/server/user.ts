@@ -84,11 +84,9 @@ export async function editUser(io: Io, name: string, options: EditOptions): Prom
     const { id } = await getUserByName(core, name);
     return updateUser(core, null, id, changes, null);
   });
-  if (options.json) io.print(json);
-  else
-    io.warn(
-      `${changes.paused === undefined ? "Changed" : changes.paused ? "Paused" : "Resumed"} ${JSON.parse(json).username}.`,
-    );
+  if (options.json) return io.print(json);
+  const done = options.pause ? "Paused" : options.resume ? "Resumed" : "Changed";
+  io.warn(`${done} ${JSON.parse(json).username}.`);
 }
 
 function readChange<T>(label: string, field: Field<T>, text: string | undefined): T | null | undefined {

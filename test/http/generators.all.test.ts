@@ -1,7 +1,6 @@
 // Clients that openapi-generator makes from the small document do ten calls each.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -20,16 +20,16 @@ export function toOpenApi30({ info, servers, security, paths, components }: Docu
     info: { title: info.title, version: info.version, license: { name: "MIT" } },
     servers,
     security,
-    paths: each(paths, (operations) => each(operations, toOperation)),
+    paths: mapValues(paths, (operations) => mapValues(operations, toOperation)),
     components: {
       securitySchemes: components.securitySchemes,
-      parameters: each(components.parameters, toParameter),
-      schemas: each({ ...components.schemas, ...bodiesOf(paths) }, toSchema),
+      parameters: mapValues(components.parameters, toParameter),
+      schemas: mapValues({ ...components.schemas, ...bodiesOf(paths) }, toSchema),
     },
   };
 }
 
-function each<T, U>(named: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> {
+function mapValues<T, U>(named: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> {
   return Object.fromEntries(Object.entries(named).map(([name, value]) => [name, change(value)]));
 }
 
@@ -84,7 +84,7 @@ function toResponses(responses: Named): object {
   const answers = Object.entries(responses).filter(([status]) => /^[23]/.test(status));
   const problem = { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } };
   return {
-    ...each(Object.fromEntries(answers), ({ description, content }) => ({
+    ...mapValues(Object.fromEntries(answers), ({ description, content }) => ({
       description,
       ...(content !== undefined && { content: toContent(content as Named) }),
     })),
@@ -105,19 +105,14 @@ function toContent(content: Named): Named {
   return { [type]: { schema: toSchema(schema) } };
 }
 
-/** Leaves out patterns, and what would make a client refuse a field of a later version. */
+/** Prose, what version 3.0 does not have, and limits with which a client would refuse answers of a later server. */
+const LEFT_OUT = new Set(
+  "description example examples pattern contentSchema additionalProperties".split(" "),
+);
+
 function toSchema(schema: Json): Json {
-  const { description: _, example: _1, examples: _2, pattern: _3, contentSchema: _4, ...kept } = schema;
-  const {
-    type,
-    anyOf,
-    const: only,
-    enum: words,
-    properties,
-    items,
-    additionalProperties: _5,
-    ...rest
-  } = kept;
+  const { type, anyOf, const: only, enum: words, properties, items, ...others } = schema;
+  const kept = Object.entries(others).filter(([name]) => !LEFT_OUT.has(name));
   if (anyOf !== undefined) return toChoice(anyOf as Json[]);
   const types = [type ?? (only === undefined ? [] : typeof only)].flat();
   const isNullable = types.includes("null");
@@ -129,8 +124,8 @@ function toSchema(schema: Json): Json {
     ...(isNullable && { nullable: true }),
     ...(only !== undefined && { enum: [only] }),
     ...(words !== undefined && { enum: (words as unknown[]).filter((word) => word !== null) }),
-    ...rest,
-    ...(properties !== undefined && { properties: each(properties as Named, toSchema) }),
+    ...Object.fromEntries(kept),
+    ...(properties !== undefined && { properties: mapValues(properties as Named, toSchema) }),
     ...(items !== undefined && { items: toSchema(items as Json) }),
   };
 }

@@ -102,7 +102,7 @@ export function startWebhooks(
   };
 }
 
-/** Aborts attempts to webhooks that are no longer sent to: any node may have deleted or disabled them, or paused their owner. */
+/** Aborts attempts to webhooks that were deleted or disabled, or whose owner was paused, by any node. */
 async function endAbandoned(core: Core, slots: Slots): Promise<void> {
   const webhooks = slots.webhooks();
   if (webhooks.length === 0) return;

@@ -38,8 +38,8 @@ export const operatorFields = {
 /** What only admins change besides the profile. Undefined leaves it unchanged. */
 interface AccountChanges {
   /** An identity to add; null removes all. */
-  identity: Identity | null | undefined;
-  isPaused: boolean | undefined;
+  identity?: Identity | null | undefined;
+  isPaused?: boolean | undefined;
 }
 
 /**
@@ -52,7 +52,7 @@ export async function updateProfile(
   id: string,
   { accepts_everyone, ...changes }: Parsed<typeof profileFields & typeof operatorFields>,
   expected: Expected,
-  { identity, isPaused }: AccountChanges = { identity: undefined, isPaused: undefined },
+  { identity, isPaused }: AccountChanges = {},
 ): Promise<void> {
   const entry = newEntry(core, caller);
   const update = {

@@ -19,7 +19,9 @@ const SESSION_MS = 24 * 60 * 60 * 1000;
 /** The name of the tokens that a sign-in creates, for one session each. */
 const SESSION_NAME = "console (sign-in at the provider)";
 
-/** Creates a token for the user of verified claims, and the user at the first sign-in. Throws `username_taken` and `user_paused`. */
+/**
+ * Creates a token for the user of verified claims, and the user at the first sign-in. Throws `username_taken` and `user_paused`.
+ */
 export async function signInByOpenId(core: Core, claims: JWTPayload): Promise<SessionToken> {
   const user = await findOrMakeUser(core, claims);
   if (!user) throw new ParleyError("invalid_token", "The user was just erased. Sign in again.");

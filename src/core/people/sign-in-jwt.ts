@@ -42,8 +42,8 @@ export async function verifyJwt(
 }
 
 /**
- * Returns the user of these claims, which are verified, and takes the profile from them unless the user is paused. Creates the user if there is none.
- * Undefined if the user is being erased. Throws `username_taken`.
+ * Returns the user of these claims, which are verified, and takes the profile from them unless the user is paused. Creates the
+ * user if there is none. Undefined if the user is being erased. Throws `username_taken`.
  */
 export async function findOrMakeUser(core: Core, claims: JWTPayload): Promise<IdentityRow | undefined> {
   const subject = subjectOf(claims);

@@ -75,7 +75,7 @@ export async function findRefusal(core: Core, token: string, caller: Caller): Pr
   }
 }
 
-/** Returns a number that differs after tokens or keys of the provider were revoked, or users paused; null if it is unknown. */
+/** Returns a number that changes when tokens or keys of the provider are revoked, or users paused; null if it is unknown. */
 export function countRevocations({ db, identityProvider }: Core): number | null {
   const revocations = db.revocations();
   return revocations === null ? null : revocations + (identityProvider?.keySet?.changes() ?? 0);

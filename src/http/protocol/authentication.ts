@@ -121,8 +121,8 @@ async function verify(
 }
 
 /**
- * Checks the caller of a request again whose body has arrived, if the count of revocations is not that of `before`. Otherwise a body
- * that was begun before a revocation could create a token after it. Throws `invalid_token` and `user_paused`.
+ * Checks the caller again after the body of the request has arrived, if the count of revocations is no longer `before`. Otherwise a
+ * body that began before a revocation could create a token after it. Throws `invalid_token` and `user_paused`.
  */
 export async function recheckCaller(
   { core }: HttpContext,

@@ -7,7 +7,7 @@ import { type Seat, sees, VISIBLE_END } from "../visibility/visibility.ts";
 /** A reader's seat and read position, to count unread messages. */
 interface Reading extends Seat {
   last_read_id: string | null;
-  /** The number of unread messages, with those that mention the member; null if they must be counted one by one. */
+  /** The numbers of unread messages and of mentions as one (`MENTION`); null if they must be counted one by one. */
   unread: number | null;
 }
 
@@ -19,15 +19,15 @@ export interface Unread {
 
 /** Unread messages are counted up to this number. */
 const MAX_UNREAD = 100;
-/** One statement counts both: its number has the mentions in multiples of this. */
+/** `unread` is the number of unread messages plus this times the number of mentions, because a subquery returns one column. */
 const MENTION = 1000;
 
 /** Selects 1 if the message `m` mentions the member `s`, otherwise null. */
 const IS_MENTION = sql`CASE WHEN m.mentions IS NOT NULL AND m.mentions LIKE '%' || s.user_id || '%' THEN 1 END`;
 
 /**
- * Counts unread messages of the member `s`, up to the limit, and those among them that mention the member. It is null if some of these messages are withheld, because only
- * `countUnread` jumps over them.
+ * Counts unread messages of the member `s`, up to the limit, and those among them that mention the member. It is null if some of
+ * these messages are withheld, because only `countUnread` jumps over them.
  */
 const unreadUpTo = (limit: number) => sql<number | null>`CASE WHEN p.maybe_unread = 1 THEN
   (SELECT CASE WHEN MIN(u.is_seen) = 0 THEN NULL ELSE COUNT(*) + ${raw(`${MENTION}`)} * COUNT(u.is_mention) END FROM (

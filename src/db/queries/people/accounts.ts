@@ -23,8 +23,9 @@ const updateAccount = write(
   function* ({ identity, linkEntry, isPaused, pauseEntry, ...update }: UpdateAccount): Write<void> {
     yield* updateUser(update);
     const isLinked = identity === undefined ? false : yield* changeIdentities(update.id, identity, linkEntry);
-    const isOther = isPaused === undefined ? false : yield* pauseUser(update.id, isPaused, pauseEntry);
-    if (isLinked || isOther) yield* run(sql`UPDATE users SET version = version + 1 WHERE id = ${update.id}`);
+    const isToggled = isPaused === undefined ? false : yield* pauseUser(update.id, isPaused, pauseEntry);
+    if (isLinked || isToggled)
+      yield* run(sql`UPDATE users SET version = version + 1 WHERE id = ${update.id}`);
   },
 );
 
@@ -47,7 +48,7 @@ function* pauseUser(userId: string, isPaused: boolean, entry: NewEntry): Write<b
   return true;
 }
 
-/** The receivers were sent nothing meanwhile, so that time does not count as failing. */
+/** Nothing was sent to the receivers during the pause, so its time does not count as failing. */
 function forgetFailures(userId: string): Statement {
   return sql`UPDATE webhooks SET failing_since = NULL WHERE user_id = ${userId} AND failing_since IS NOT NULL`;
 }

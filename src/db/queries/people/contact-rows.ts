@@ -31,7 +31,7 @@ const ACTIVE_MINUTE = sql`(a.seen_at - a.seen_at % 60000)`;
 
 /**
  * The columns of a listed contact `c`. Includes the activity and the profile only of a user who also has the owner as a contact,
- * and has not blocked the owner. No activity is before that was so.
+ * and has not blocked the owner. Rounding to the minute gives no time before `peer_since`.
  */
 export const LISTED = sql`c.body, CASE WHEN c.peer_id IS NOT NULL THEN (SELECT
   CASE WHEN ${ACTIVE_MINUTE} > c.peer_since THEN ${ACTIVE_MINUTE} ELSE c.peer_since END

@@ -102,7 +102,8 @@ function* requireRoom(webhookId: string): Write<void> {
 
 /**
  * Makes a delivery in any state due again. If it waits for an earlier one of its conversation, it continues to wait. Erases the
- * response body, so that it is not in the result that an Idempotency-Key keeps. Throws `webhook_not_found`, `webhook_disabled`, `delivery_not_found` and `count_limit_reached`.
+ * response body, so that the result that an Idempotency-Key keeps does not have it. Throws `webhook_not_found`, `webhook_disabled`,
+ * `delivery_not_found` and `count_limit_reached`.
  */
 const redeliver = write(
   { publishesEvents: true },

@@ -79,7 +79,7 @@ export function findAnyWebhook(db: Reader, id: string): Promise<WebhookRow | und
   return db.get(sql`SELECT ${HOOK_COLUMNS} FROM webhooks WHERE id = ${id} AND public_key IS NULL`);
 }
 
-/** Holds for webhooks that are sent to: enabled ones whose owner is not paused. */
+/** Selects the webhooks to send to: enabled ones whose owner is not paused. */
 export const IS_SENT_TO = sql`webhooks.disabled_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM users u WHERE u.id = webhooks.user_id AND u.paused_at IS NOT NULL)`;
 
@@ -97,7 +97,7 @@ export async function hasEnabled(db: Reader): Promise<boolean> {
   return found !== undefined;
 }
 
-/** Returns those of the webhooks that are sent to. */
+/** Returns the ids of those webhooks that are enabled and whose owner is not paused. */
 export async function listSentTo(db: Reader, ids: readonly string[]): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
     sql`SELECT id FROM webhooks WHERE id IN (${list(ids)}) AND ${IS_SENT_TO}`,

@@ -1,10 +1,10 @@
 // The Files tab: the files of a conversation as a grid or a list, and the links in its messages.
 import { useEffect, useState } from "preact/hooks";
-import { isTouched } from "../messages/message-tools.tsx";
 import { SearchBar } from "../search/search-bar.tsx";
 import { useSession } from "../session/session.ts";
 import { Icon } from "../ui/icons.tsx";
 import { NotAllowed, toNotAllowed } from "../ui/page-notes.tsx";
+import { isTouched } from "../ui/use-media.ts";
 import { useSettled } from "../ui/use-settled.ts";
 import { useFileChoice } from "./file-bar.tsx";
 import { FileBrowser } from "./file-browser.tsx";

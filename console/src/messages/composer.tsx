@@ -5,12 +5,13 @@ import type { Message } from "../../../packages/parley-client/src/index.ts";
 import { toOneLine } from "../people/people.tsx";
 import { useSession } from "../session/session.ts";
 import { Icon, IconButton } from "../ui/icons.tsx";
+import { isTouched } from "../ui/use-media.ts";
 import { useWatched } from "../ui/use-redraw.ts";
 import { DraftFiles } from "./draft-files.tsx";
 import type { Draft } from "./drafts.ts";
 import { EmojiMenu } from "./emoji.tsx";
 import { findMentioned, listEdited, MentionLine, useMentionable, useMentions } from "./mentions.tsx";
-import { isTouched, type MessageActions } from "./message-tools.tsx";
+import type { MessageActions } from "./message-tools.tsx";
 import { useVoice, VoiceRecorder } from "./voice-recorder.tsx";
 
 /** The maximum length of a message in characters. */

@@ -8,10 +8,9 @@ import { useSession } from "../session/session.ts";
 import { CONTROL } from "../shortcuts.tsx";
 import { Choice } from "../ui/choice.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { useMedia } from "../ui/use-media.ts";
+import { isTouched, useMedia } from "../ui/use-media.ts";
 import { focusComposer } from "./composer.tsx";
 import { useAddFiles } from "./draft-files.tsx";
-import { isTouched } from "./message-tools.tsx";
 import { MessagesPane } from "./messages-pane.tsx";
 
 const TABS = [

@@ -44,11 +44,6 @@ export function useAttention() {
   return { hasAttention: isPointed || isFocused, isFocused, listeners };
 }
 
-/** Whether the device has no pointer that hovers. */
-export function isTouched(): boolean {
-  return matchMedia("(hover: none)").matches;
-}
-
 type MessageChoice = readonly [IconName, string, (message: Message) => void];
 
 /** Returns what the user can do with a message. */

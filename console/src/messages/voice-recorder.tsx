@@ -5,7 +5,7 @@ import { pauseMedia } from "../files/player.tsx";
 import { useSession } from "../session/session.ts";
 import { counted, formatDuration } from "../ui/format.ts";
 import { Icon, IconButton } from "../ui/icons.tsx";
-import { isTouched } from "./message-tools.tsx";
+import { isTouched } from "../ui/use-media.ts";
 import { explainMicrophone, findFormat, Recording } from "./voice.ts";
 
 /** A longer recording ends, and waits to be sent. */

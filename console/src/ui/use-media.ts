@@ -12,3 +12,8 @@ export function useMedia(query: string): boolean {
   }, [query]);
   return isMatched;
 }
+
+/** Whether the device has no pointer that hovers. */
+export function isTouched(): boolean {
+  return matchMedia("(hover: none)").matches;
+}

@@ -3,12 +3,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Parley } from "../../../packages/parley-client/src/index.ts";
 import { isForeign, isGone } from "../failures.ts";
 import { useSession } from "../session/session.ts";
+import { forEachAtOnce } from "../ui/at-once.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { counted } from "../ui/format.ts";
 import { toNotAllowed } from "../ui/page-notes.tsx";
 import { isEditable, type SharedFile } from "./file-actions.ts";
-
-const AT_ONCE = 4;
 
 /** `files`: may include files of other users, which stay. */
 export function RemoveFiles({ files, onClose }: { files: readonly SharedFile[]; onClose: () => void }) {
@@ -76,24 +75,18 @@ async function removeAll(
   controller: AbortController,
   onRemoved: (file: SharedFile) => void,
 ): Promise<unknown> {
-  const waiting = [...files];
   let failure: unknown;
-  const work = async () => {
-    for (let file = waiting.shift(); file && !controller.signal.aborted; file = waiting.shift()) {
-      try {
-        await parley.attachments.delete(file.id);
-        onRemoved(file);
-      } catch (error) {
-        if (isGone(error)) {
-          onRemoved(file);
-          continue;
-        }
-        failure ??= error;
-        if (!isForeign(error)) controller.abort();
-      }
+  await forEachAtOnce(files, async (file) => {
+    if (controller.signal.aborted) return;
+    try {
+      await parley.attachments.delete(file.id);
+      onRemoved(file);
+    } catch (error) {
+      if (isGone(error)) return onRemoved(file);
+      failure ??= error;
+      if (!isForeign(error)) controller.abort();
     }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  });
   return failure;
 }
 

@@ -5,14 +5,13 @@ import { isGone } from "../failures.ts";
 import { Invitations } from "../groups/invitations.tsx";
 import { useGroups } from "../groups/use-groups.ts";
 import { useChanges, useSession } from "../session/session.ts";
+import { forEachAtOnce } from "../ui/at-once.ts";
 import { PageFailure, Reading, toNotAllowed } from "../ui/page-notes.tsx";
 import { type Pages, readFound, usePages } from "../ui/use-pages.ts";
 import { ContactList } from "./contact-list.tsx";
 import { useContactEvents } from "./use-contacts.ts";
 
 const PAGE = 50;
-/** How many conversations to read at once. */
-const AT_ONCE = 4;
 
 interface Opening {
   openId: string;
@@ -82,8 +81,8 @@ function useWaitingContacts(): Pages<Contact> {
     const { items } = sync.inbox().getSnapshot();
     const joined = new Set(items.filter((each) => each.contact_joined).map(({ id }) => id));
     /**
-     * Only the conversation says whether the contact has joined, but those who show their activity have. The copy is
-     * right about those who have joined: there is no event when others do.
+     * Only the conversation says whether a contact has joined, but contacts who show their activity have. The copy may
+     * lack some who have, because joining has no event.
      */
     const isWaiting = async ({ conversation_id, last_active_at }: Contact): Promise<boolean> => {
       if (last_active_at !== null || joined.has(conversation_id)) return false;
@@ -97,8 +96,12 @@ function useWaitingContacts(): Pages<Contact> {
     };
     const readWaiting = async (query: object) => {
       const page = await parley.contacts.list(query, { signal });
+      const waiting = new Set<Contact>();
+      await forEachAtOnce(page.data, async (contact) => {
+        if (await isWaiting(contact)) waiting.add(contact);
+      });
       // The same object, because it has the link to the next page.
-      return Object.assign(page, { data: await filter(page.data, isWaiting) });
+      return Object.assign(page, { data: page.data.filter((contact) => waiting.has(contact)) });
     };
     return readFound(readWaiting, { active: true, limit: PAGE, ...(after && { starting_after: after }) });
   });
@@ -111,20 +114,4 @@ function useWaitingContacts(): Pages<Contact> {
     );
   });
   return pages;
-}
-
-/** Filters by an answer of the server, and asks for a few at once. */
-async function filter<T>(all: readonly T[], test: (each: T) => Promise<boolean>): Promise<T[]> {
-  const left = [...all];
-  const passed = new Set<T>();
-  const work = async () => {
-    try {
-      for (let each = left.shift(); each; each = left.shift()) if (await test(each)) passed.add(each);
-    } finally {
-      // After a failure nothing more is asked.
-      left.length = 0;
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return all.filter((each) => passed.has(each));
 }

@@ -121,14 +121,14 @@ test("a repaired webhook says how many events wait until when, and sends them al
   await state.getByText("Catching up").waitFor();
   // Not the time of the newest.
   const time = await row(page, "Deliveries", String(first.event_id)).locator(".moment").textContent();
-  await state.getByText(`4 events wait. Next attempt: ${time}.`).waitFor();
+  await state.getByText(`4 events are waiting. Next attempt: ${time}.`).waitFor();
   await assertAccessible(page, "a webhook whose events wait");
   await press(page, "Send all now");
-  await hear(page, "The waiting events are sent again.");
+  await hear(page, "The waiting events are being sent.");
   await state.getByText("Delivering").waitFor();
   await row(page, "Deliveries", /Waiting|Retrying/)
     .first()
     .waitFor({ state: "detached" });
-  assert.equal(await state.getByText("wait").count(), 0);
+  assert.equal(await state.getByText("waiting").count(), 0);
   assert.deepEqual(guard.complaints, []);
 });

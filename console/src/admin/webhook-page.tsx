@@ -112,31 +112,23 @@ function Verdict(props: { hook: Webhook; state: HookState; deliveries: Deliverie
   );
 }
 
-/** Says how many events wait for another attempt or for an earlier event, and sends them at once on request. */
+/** Says how many events wait for a retry or for an earlier event, and has a button that sends them. */
 function Waiting({ hook, deliveries }: { hook: Webhook; deliveries: Deliveries }) {
-  const { parley, say, report } = useSession();
-  const [isBusy, setBusy] = useState(false);
+  const { parley } = useSession();
+  const act = useAction();
   const pending = deliveries.items.filter(({ state }) => state === "pending");
-  // The others follow them.
+  // Those without a time follow these.
   const due = pending.filter(({ next_attempt_at }) => next_attempt_at !== null);
   const count = pending.filter((each) => isFailing(each) || each.next_attempt_at === null).length;
   if (count === 0) return null;
-  const sendAll = async () => {
-    // The button stays enabled, to keep the focus.
-    if (isBusy) return;
-    setBusy(true);
-    try {
+  const sendAll = () =>
+    act("Not all events were sent.", "The waiting events are being sent.", async () => {
       for (const { id } of due) deliveries.add(await parley.webhooks.redeliver(hook.id, id));
-      say("The waiting events are sent again.");
-    } catch (error) {
-      report("Not all events were sent again.", nameLimit(error, TOO_MANY_PENDING));
-    }
-    setBusy(false);
-  };
+    });
   return (
     <p class="verdict-waiting">
       <span>
-        {deliveries.hasMore ? `${count}+ events wait.` : `${counted(count, "event waits", "events wait")}.`}
+        {deliveries.hasMore ? `${count}+ events are` : counted(count, "event is", "events are")} waiting.
         {due.length > 0 &&
           ` Next attempt: ${formatSoon(Math.min(...due.map((each) => each.next_attempt_at!)))}.`}
       </span>
@@ -149,17 +141,11 @@ function Waiting({ hook, deliveries }: { hook: Webhook; deliveries: Deliveries }
   );
 }
 
-function Actions(props: {
-  hook: Webhook;
-  onChange: (hook: Webhook) => void;
-  onSent: (delivery: Delivery) => void;
-}) {
-  const { hook, onChange, onSent } = props;
-  const { parley, me, say, report } = useSession();
+/** Returns a function that makes one request at a time, and says how it ended. */
+function useAction() {
+  const { say, report } = useSession();
   const [isBusy, setBusy] = useState(false);
-  const [asking, setAsking] = useState<"disable" | "delete" | "edit" | "rotate">();
-  const [secret, setSecret] = useState<string>();
-  const act = async (doing: string, done: string, request: () => Promise<void>) => {
+  return async (failed: string, done: string, request: () => Promise<void>) => {
     // The buttons stay enabled, to keep the focus.
     if (isBusy) return;
     setBusy(true);
@@ -167,10 +153,22 @@ function Actions(props: {
       await request();
       say(done);
     } catch (error) {
-      report(doing, nameLimit(error, TOO_MANY_PENDING));
+      report(failed, nameLimit(error, TOO_MANY_PENDING));
     }
     setBusy(false);
   };
+}
+
+function Actions(props: {
+  hook: Webhook;
+  onChange: (hook: Webhook) => void;
+  onSent: (delivery: Delivery) => void;
+}) {
+  const { hook, onChange, onSent } = props;
+  const { parley, me } = useSession();
+  const act = useAction();
+  const [asking, setAsking] = useState<"disable" | "delete" | "edit" | "rotate">();
+  const [secret, setSecret] = useState<string>();
   const test = () =>
     act("The test was not sent.", "A test event was sent.", async () =>
       onSent(await parley.webhooks.test(hook.id)),

@@ -74,6 +74,8 @@ const ACCEPTED: Readonly<Record<string, string>> = {
 /** Page and server do not match: the page may be older than the server. */
 const OUTDATED = "The server does not understand this page. Reload it.";
 
+export const PAUSED = "An administrator has paused your account. Nothing is lost. Ask them to resume it.";
+
 /** The text of each code for users: the server's own texts are for developers. */
 const TEXTS: Readonly<Record<ErrorCode, string>> = {
   ...{ malformed_request: OUTDATED, malformed_body: OUTDATED, route_not_found: OUTDATED },
@@ -94,7 +96,7 @@ const TEXTS: Readonly<Record<ErrorCode, string>> = {
   missing_token: "The session has expired.",
   invalid_token: "The access token is invalid, has expired or was revoked.",
   insufficient_scope: "Your access token does not allow this.",
-  user_paused: "An administrator has paused your account. Nothing is lost. Ask them to resume it.",
+  user_paused: PAUSED,
   invalid_signature: "The link has expired. Reload the page.",
   not_uploader: "Only the person who sent a file can rename or delete it.",
   not_sender: "Only the person who sent a message can edit it or delete it for everyone.",

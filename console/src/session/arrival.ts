@@ -1,6 +1,7 @@
 // Sign-ins that begin elsewhere: at an identity provider, or with a link of the command line. The browser arrives with
 // the result in the page's address, which is removed at once, so that neither the history nor a copied address has it.
 import { randomKey } from "../../../packages/parley-client/src/index.ts";
+import { PAUSED } from "../failures.ts";
 import { findLinkCode } from "../place.ts";
 import { type KeptAccess, keep, keptAccess } from "./kept-session.ts";
 import { HERE } from "./session.ts";
@@ -87,7 +88,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   invalid_token: EXPIRED,
   username_taken: "Another user already has your username. Ask your administrator.",
   count_limit_reached: "You are signed in too often. Try again tomorrow, or ask your administrator.",
-  user_paused: "An administrator has paused your account. Nothing is lost. Ask them to resume it.",
+  user_paused: PAUSED,
   rate_limited: "There were too many attempts. Wait a minute, then sign in again.",
   unavailable: "The identity provider does not answer. Try again in a minute.",
 };

@@ -3,7 +3,6 @@ import type { User } from "../../../packages/parley-client/src/index.ts";
 import { useSession } from "../session/session.ts";
 import { ConfirmDialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { Badge } from "./parts.tsx";
 
 /** A button that pauses or resumes the user after a question. */
 export function PauseUser({ user, onChange }: { user: User; onChange: (user: User) => void }) {
@@ -31,7 +30,7 @@ export function PauseUser({ user, onChange }: { user: User; onChange: (user: Use
           text={
             isPaused
               ? "Their tokens work again, and they get everything that waited."
-              : "Their tokens and sessions are refused at once, until you resume them. Nothing is lost: messages to them wait, what they sent stays, and others don't see the pause."
+              : "Until you resume them, they can't use Parley: their tokens and sessions are refused. Nothing is lost: messages to them wait, and what they sent stays. Others don't see the pause."
           }
           action={isPaused ? "Resume" : "Pause"}
           isHarmless
@@ -41,8 +40,4 @@ export function PauseUser({ user, onChange }: { user: User; onChange: (user: Use
       )}
     </>
   );
-}
-
-export function PausedBadge({ user }: { user: User }) {
-  return user.paused_at === null ? null : <Badge tone="warn">Paused</Badge>;
 }

@@ -11,7 +11,7 @@ import { TrailTable } from "./audit-table.tsx";
 import { EditUser } from "./edit-user.tsx";
 import { EraseUser } from "./erase-user.tsx";
 import { CopyButton, Empty, Facts, More, PageHead, Time } from "./parts.tsx";
-import { PausedBadge, PauseUser } from "./pause-user.tsx";
+import { PauseUser } from "./pause-user.tsx";
 import { toAuditPlace } from "./places.ts";
 import { StorageUse } from "./storage-use.tsx";
 import { useOne } from "./use-one.ts";
@@ -61,15 +61,7 @@ function Loaded({ user, onChange }: { user: User; onChange: (user: User) => void
         facts={[
           ...(user.paused_at === null
             ? []
-            : ([
-                [
-                  "State",
-                  <span key="state" class="copyable">
-                    <PausedBadge user={user} />
-                    <Time seconds={user.paused_at} />
-                  </span>,
-                ],
-              ] as const)),
+            : [["Paused", <Time key="paused" seconds={user.paused_at} />] as const]),
           ...(name ? [["Display name", name] as const] : []),
           ["Phone number", user.phone_number ?? <span class="muted">None</span>],
           ...(user.message_limit === null

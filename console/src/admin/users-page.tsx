@@ -13,8 +13,7 @@ import { toCount } from "../ui/page-notes.tsx";
 import { TextField } from "../ui/text-field.tsx";
 import { readFound, usePages } from "../ui/use-pages.ts";
 import { useSettled } from "../ui/use-settled.ts";
-import { Empty, More, PageHead, Time } from "./parts.tsx";
-import { PausedBadge } from "./pause-user.tsx";
+import { Badge, Empty, More, PageHead, Time } from "./parts.tsx";
 import { parsePlace, toUserPlace } from "./places.ts";
 import { StorageUse } from "./storage-use.tsx";
 import { type Column, Table } from "./table.tsx";
@@ -38,7 +37,7 @@ const COLUMNS: readonly Column<User>[] = [
           <span class="ellipsis">{user.username}</span>
           <span class="ellipsis muted small">{visible(user.display_name)}</span>
         </span>
-        <PausedBadge user={user} />
+        {user.paused_at !== null && <Badge tone="warn">Paused</Badge>}
       </a>
     ),
   },

@@ -46,14 +46,14 @@ function pick(settings: Settings, isKept: (name: keyof Settings) => boolean): Se
   return Object.fromEntries(Object.entries(settings).filter(([name]) => isKept(name as keyof Settings)));
 }
 
-/** Returns settings that the server has accepted, until the copy has them by their event, and a function that adds some. */
+/** Returns the settings that the server has accepted since, and a function that adds some. An event with another value ends one. */
 function useAccepted(id: string) {
   const [accepted, accept] = useState<Settings>({});
   useChanges((change) => {
     if (change.type === "missed") return accept({});
     if (change.type !== "conversation.updated" || change.payload.id !== id) return;
     const { payload } = change;
-    // The copy of another tab than the one with the connection follows later than the event.
+    // An equal one stays: in a tab without the connection, the copy changes after the event.
     accept((before) => pick(before, (name) => payload[name] === before[name]));
   });
   return [accepted, (settings: Settings) => accept((before) => ({ ...before, ...settings }))] as const;

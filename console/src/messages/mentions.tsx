@@ -92,7 +92,7 @@ export function useMentions(
   const id = useId();
   const [typed, setTyped] = useState<Typed>();
   const [at, setAt] = useState(0);
-  const { expect, onBeforeInput } = useSpareSpace(field);
+  const { noteMention, onBeforeInput } = useSpareSpace(field);
   const found = useMemo(() => {
     if (!typed) return [];
     return users
@@ -118,7 +118,7 @@ export function useMentions(
   const choose = ({ username }: User) => {
     const { current: element } = field;
     element!.setRangeText(`@${username} `, typed!.from, element!.selectionStart, "end");
-    expect();
+    noteMention();
     onText(element!.value);
     setTyped(undefined);
     element!.focus();
@@ -178,10 +178,10 @@ export function useMentions(
 
 /** Drops the first space typed after a chosen mention, which already ends with one. */
 function useSpareSpace(field: { current: HTMLTextAreaElement | null }) {
-  /** The offset where it would be typed, until something is. */
+  /** The offset after the mention, until something is typed. */
   const at = useRef<number | undefined>(undefined);
   return {
-    expect: () => {
+    noteMention: () => {
       at.current = field.current!.selectionEnd;
     },
     onBeforeInput: (event: InputEvent) => {

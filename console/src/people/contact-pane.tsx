@@ -139,7 +139,7 @@ export function ContactPane(props: {
   );
 }
 
-/** Choosing a list ends a search, except one of the blocked contacts. */
+/** Choosing a list ends a search, but not "Blocked", which is then searched. */
 function ListChoice(props: {
   shown: Shown | undefined;
   onShow: (shown: Shown) => void;

@@ -278,6 +278,7 @@ test("a leaked token is found by its secret and revoked after a confirmation", {
   await assertAccessible(page, "a notice with a link");
   await page.getByRole("link", { name: "See what it did" }).press("Enter");
   await row(page, "Audit trail", "admin revoked the token “bot” of ann").waitFor();
+  assert.equal(await row(page, "Audit trail", "created the user").count(), 0, "of other things");
   await page.getByText("was revoked.").waitFor({ state: "detached" });
   await page.goBack();
   await find(ann.token);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startApp } from "../support/app.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
-import { choose, makeContact, openPage, signIn } from "./browser.ts";
+import { choose, focused, makeContact, openPage, signIn } from "./browser.ts";
 
 test("contacts are added, found, renamed, blocked and deleted", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
@@ -57,6 +57,7 @@ test("contacts are added, found, renamed, blocked and deleted", { skip: noChromi
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Amazing Grace" }).waitFor();
   await rows.filter({ hasText: "Amazing Grace" }).waitFor();
+  await page.getByRole("button", { name: "Rename contact Amazing Grace" }).and(focused(page)).waitFor();
 
   await choose(page, "Block contact");
   await rows.filter({ hasText: "Amazing Grace" }).waitFor({ state: "detached" });

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { scoreName } from "../../console/src/search/fuzzy.ts";
 import { noChromium } from "../support/engines/chromium.ts";
+import { send } from "../support/people.ts";
 import { assertAccessible, focused, makeContact, openAccount } from "./browser.ts";
 import { assertQuiet, gather, makeGroup } from "./in-groups.ts";
 import { testScenes } from "./scenes.ts";
@@ -33,6 +34,37 @@ test("names match by prefixes, initials and letters in order", () => {
 });
 
 testScenes("the keyboard", {
+  "the name of a conversation opens the person, or the members": async ({ server, arrive }) => {
+    const { page, guard } = await arrive(async (user) => {
+      await makeContact(server, user, "ada");
+      await send(server, user, "POST", "/v1/groups", { name: "Climbers" });
+    });
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const [name, title] of [
+        ["ada", "About ada"],
+        ["Climbers", "Members of Climbers"],
+      ] as const) {
+        await page.getByRole("option", { name }).click();
+        const button = page.getByRole("heading", { name, level: 1 }).getByRole("button");
+        await page.getByRole("button", { name: /^(?:Rename contact|Edit) / }).focus();
+        await press(page, "Shift+Tab");
+        await button.and(focused(page)).waitFor();
+        assert.equal(await button.evaluate((each) => getComputedStyle(each).outlineStyle), "solid");
+        await press(page, "Enter");
+        const dialog = page.getByRole("dialog", { name: title });
+        await dialog.waitFor();
+        if (name === "ada") await dialog.getByText("+1 555 0100").waitFor();
+        assert.equal(await dialog.getByRole("button", { name: "Open the conversation" }).count(), 0);
+        await assertAccessible(page, `${title}, ${width}`);
+        await press(page, "Escape");
+        await button.and(focused(page)).waitFor();
+        await page.evaluate(() => location.replace("#"));
+      }
+    }
+    assert.deepEqual(guard.complaints, []);
+  },
+
   "a menu opens, moves the focus inside, and returns it": async ({ server, arrive }) => {
     const { page, guard } = await arrive((user) => makeContact(server, user, "ada"));
     await page.getByRole("option", { name: "ada" }).click();
@@ -67,7 +99,7 @@ testScenes("the keyboard", {
     assert.equal(await more.and(focused(page)).count(), 0);
     await more.click();
     await page.getByRole("menu").waitFor();
-    await page.getByRole("heading", { name: "ada" }).click();
+    await page.locator(".conversation-title").getByText("@ada").click();
     await page.getByRole("menu").waitFor({ state: "detached" });
     // A dialog opened from a menu returns the focus to the button.
     await more.focus();

@@ -7,6 +7,7 @@ import { Avatar } from "../people/people.tsx";
 import { leaveForGood } from "../place.ts";
 import { useSession } from "../session/session.ts";
 import { ConfirmDialog } from "../ui/dialog.tsx";
+import { OpeningHeading } from "../ui/editable.tsx";
 import { counted } from "../ui/format.ts";
 import { IconButton } from "../ui/icons.tsx";
 import { Menu, MenuItem } from "../ui/menu.tsx";
@@ -47,9 +48,7 @@ export function GroupHeader(props: { group: Group; onBack: () => void; tabs: Com
       <Avatar {...toGroupFace(group)} />
       <div class="conversation-title">
         <span class="editable">
-          <h1 class="name" title={group.name}>
-            {group.name}
-          </h1>
+          <OpeningHeading name={group.name} onOpen={() => ask("members")} />
           {group.role === "admin" && mayEdit && (
             <IconButton icon="edit" label={`Edit ${group.name}`} onClick={() => ask("edit")} />
           )}

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { Contact } from "../../../packages/parley-client/src/index.ts";
 import { visible } from "../people/known-people.ts";
 import { Avatar, usePeople } from "../people/people.tsx";
+import { PersonDialog } from "../people/person-dialog.tsx";
 import { Presence } from "../people/presence.tsx";
 import { useSession } from "../session/session.ts";
 import { ConfirmDialog } from "../ui/dialog.tsx";
@@ -53,7 +54,7 @@ export function ContactHeader(props: {
 }) {
   const { contact, blocked } = props;
   const { parley, events, say, report, can } = useSession();
-  const [asking, ask] = useState<"settings" | "remove">();
+  const [asking, ask] = useState<"about" | "settings" | "remove">();
   const done = () => ask(undefined);
   const mayEdit = can("contacts:write");
   const people = usePeople();
@@ -113,7 +114,7 @@ export function ContactHeader(props: {
       <div class="conversation-title">
         <EditableName
           key={contact.id}
-          heading
+          onOpen={() => ask("about")}
           value={visible(contact.display_name)}
           placeholder={people.toContact({ ...contact, display_name: null }).name}
           what="contact"
@@ -127,6 +128,7 @@ export function ContactHeader(props: {
           <bdi>@{contact.username}</bdi> · <bdi>{contact.phone_number}</bdi>
         </span>
       </div>
+      {asking === "about" && <PersonDialog who={contact} onClose={done} />}
       {asking === "settings" && <ConversationSettings id={contact.conversation_id} onClose={done} />}
       {asking === "remove" && <RemoveContact contact={contact} name={name} onClose={done} />}
     </Header>

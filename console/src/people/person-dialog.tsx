@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import type { Contact } from "../../../packages/parley-client/src/index.ts";
 import { openPlace } from "../place.ts";
 import { useSession } from "../session/session.ts";
 import { Dialog } from "../ui/dialog.tsx";
@@ -9,7 +10,8 @@ import { Avatar, usePeople } from "./people.tsx";
 
 /** Says who somebody is, and leads to the conversation with them. */
 export function PersonDialog(props: {
-  who: NamedUser;
+  /** A contact, from the conversation with them, or another user. */
+  who: Contact | NamedUser;
   /** Their role in the group. */
   role?: string;
   /** More about them. */
@@ -18,7 +20,9 @@ export function PersonDialog(props: {
 }) {
   const { who, role, onClose } = props;
   const { me, can, events } = useSession();
-  const person = usePeople().toPerson(who);
+  const people = usePeople();
+  const here = "phone_number" in who ? who : undefined;
+  const person = here ? people.toContact(here) : people.toPerson(who);
   const { name, username, contact, isBot } = person;
   const [isAdding, setAdding] = useState(false);
   const isMe = username !== undefined && toKey(username) === toKey(me.username);
@@ -45,13 +49,14 @@ export function PersonDialog(props: {
         <Avatar {...person} size="large" />
         <strong class="person-name">{isMe ? `${name} (you)` : name}</strong>
         {username !== undefined && <span class="muted small">@{username}</span>}
+        {here && <span class="muted small">{here.phone_number}</span>}
         <span class="person-marks small">
           {isBot && <span class="badge">Bot</span>}
           {role && <span class="badge">{role}</span>}
           {contact && <span class="badge">Contact</span>}
         </span>
         {props.children}
-        {contact && (
+        {contact && !here && (
           <button type="button" class="button primary" onClick={() => open(contact.id)}>
             Open the conversation
           </button>

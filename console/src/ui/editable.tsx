@@ -11,7 +11,8 @@ export function EditableName(props: {
   selectUpTo?: number;
   /** Returns false if the name was refused, so that the user can correct it. */
   onSave: (value: string) => Promise<boolean>;
-  heading?: boolean;
+  /** Makes the name a heading that opens something. */
+  onOpen?: () => void;
   /** Whether the user may not rename it. */
   readOnly?: boolean;
 }) {
@@ -23,14 +24,16 @@ export function EditableName(props: {
     requestAnimationFrame(() => {
       const place = button.current;
       // If the name turned out to be read-only, focus the card.
-      (place?.querySelector("button") ?? place?.closest(".card")?.querySelector("button"))?.focus();
+      (
+        place?.querySelector<HTMLElement>(".icon-button") ?? place?.closest(".card")?.querySelector("button")
+      )?.focus();
     });
   };
   const shown = props.value || props.placeholder;
   if (editing) {
     return (
       <>
-        {props.heading && <h1 class="visually-hidden">{shown}</h1>}
+        {props.onOpen && <h1 class="visually-hidden">{shown}</h1>}
         <NameField {...props} onEnd={end} />
       </>
     );
@@ -38,10 +41,8 @@ export function EditableName(props: {
   const label = `Rename ${props.what} ${shown}`;
   return (
     <span class="editable" ref={button}>
-      {props.heading ? (
-        <h1 class="name" title={shown}>
-          {shown}
-        </h1>
+      {props.onOpen ? (
+        <OpeningHeading name={shown ?? ""} onOpen={props.onOpen} />
       ) : (
         <span class="name" title={shown}>
           {shown}
@@ -49,6 +50,17 @@ export function EditableName(props: {
       )}
       {!props.readOnly && <IconButton icon="edit" label={label} onClick={() => setEditing(true)} />}
     </span>
+  );
+}
+
+/** The name of a conversation, as a button that opens information about it. */
+export function OpeningHeading({ name, onOpen }: { name: string; onOpen: () => void }) {
+  return (
+    <h1 class="name">
+      <button type="button" class="name-button ellipsis" title={name} onClick={onOpen}>
+        {name}
+      </button>
+    </h1>
   );
 }
 

@@ -204,7 +204,7 @@ export interface components {
       display_name: string | null;
       avatar_url: string | null;
       /** Null of somebody who is invited, and after the user was erased. */
-      kind: "person" | "bot";
+      kind: "person" | "bot" | null;
       role: "admin" | "member" | "invited";
       /** When the member joined, or was invited. */
       created_at: number;

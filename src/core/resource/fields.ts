@@ -12,6 +12,7 @@ import {
   searchWords,
   usernameKey,
 } from "../../util/text.ts";
+import { orNull } from "./schema.ts";
 
 /** The fields of a body or a query, each once. Values are strings or JSON values. */
 export type Fields = ReadonlyMap<string, unknown>;
@@ -115,18 +116,8 @@ export function describedField<T, R extends boolean>(field: Field<T, R>, descrip
 export function nullable<T, R extends boolean>(field: Field<T, R>): Field<T | null, R> {
   return {
     ...field,
-    schema: withNull(field.schema),
+    schema: orNull(field.schema),
     parse: (value) => (value === null ? null : field.parse(value)),
-  };
-}
-
-/** Returns the schema with null as an additional value. */
-export function withNull(schema: JsonSchema): JsonSchema {
-  const types = [schema.type, "null"].flat();
-  return {
-    ...schema,
-    type: [...new Set(types)],
-    ...(Array.isArray(schema.enum) && { enum: [...new Set([...schema.enum, null])] }),
   };
 }
 

@@ -40,8 +40,14 @@ export function listOf<T>(items: Schema<T>): Schema<T[]> {
   return { type: "array", items };
 }
 
+/** Returns the schema with null as an additional value. */
 export function orNull<T>(schema: Schema<T>): Schema<T | null> {
-  return { ...schema, type: [schema.type, "null"] };
+  const types = [schema.type, "null"].flat();
+  return {
+    ...schema,
+    type: [...new Set(types)],
+    ...(Array.isArray(schema.enum) && { enum: [...new Set([...schema.enum, null])] }),
+  };
 }
 
 export function described<T>(schema: Schema<T>, description: string): Schema<T> {

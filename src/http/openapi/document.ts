@@ -8,8 +8,8 @@ import {
   userReferenceResource,
 } from "../../core/events/event-fields.ts";
 import { reactionResource } from "../../core/messages/reactions.ts";
-import { type Field, type Shape, withNull } from "../../core/resource/fields.ts";
-import type { Resource } from "../../core/resource/schema.ts";
+import type { Field, Shape } from "../../core/resource/fields.ts";
+import { orNull, type Resource } from "../../core/resource/schema.ts";
 import { ACT_AS } from "../protocol/acting.ts";
 import { MAX_MESSAGE_FILES } from "../protocol/forms.ts";
 import { headers } from "../protocol/headers.ts";
@@ -19,8 +19,14 @@ import type { Group } from "../routes/operations.ts";
 import { examplesOf, problem, responsesOf, toPageSchema } from "./responses.ts";
 import { webhooks } from "./webhooks.ts";
 
-/** Real requests and answers, by the name of the operation. */
-export type Examples = Readonly<Record<string, { body?: unknown; request?: unknown }>>;
+/** The fields of a real request, and bodies of real answers by status and media type, such as "200 application/json". */
+export interface Example {
+  request?: unknown;
+  answers: Record<string, unknown>;
+}
+
+/** Examples by the name of the operation. */
+export type Examples = Readonly<Record<string, Example>>;
 
 const text = { type: "string" };
 
@@ -45,7 +51,7 @@ export function buildOpenApi(groups: readonly Group[], version: string, examples
     for (const operation of operations) {
       const path = documentPath(operation);
       paths[path] ??= {};
-      paths[path][operation.method.toLowerCase()] = describe(tag, operation, examples[operation.name] ?? {});
+      paths[path][operation.method.toLowerCase()] = describe(tag, operation, examples[operation.name]);
     }
   }
   return {
@@ -99,7 +105,7 @@ function schemasOf(operations: readonly Operation[]): object {
   return Object.fromEntries(all.map(({ name, schema }) => [name, schema]));
 }
 
-function describe(tag: string, operation: Operation, example: Examples[string]): object {
+function describe(tag: string, operation: Operation, example: Example = { answers: {} }): object {
   const { name, summary, description, query, access } = operation;
   return {
     operationId: name,
@@ -116,7 +122,7 @@ function describe(tag: string, operation: Operation, example: Examples[string]):
       ...(takesToken(operation) ? [{ $ref: "#/components/parameters/ActAs" }] : []),
     ],
     ...bodyOf(operation, example),
-    responses: responsesOf(operation, example.body),
+    responses: responsesOf(operation, example.answers),
   };
 }
 
@@ -192,7 +198,7 @@ function accepts(field: Field<unknown>): string {
   return `${field.accepts[0]!.toUpperCase()}${field.accepts.slice(1)}.`;
 }
 
-function bodyOf(operation: Operation, example: Examples[string]): object {
+function bodyOf(operation: Operation, { request }: Example): object {
   if (operation.body === "file") return { requestBody: fileBody(operation.query) };
   if (operation.body === "bytes")
     return { requestBody: bytesBody(operation.method === "POST" ? FIRST_TYPES : PART_TYPES) };
@@ -205,20 +211,21 @@ function bodyOf(operation: Operation, example: Examples[string]): object {
       fields.map(([name, field]) => {
         const { description = accepts(field), ...schema } = field.schema;
         const mayBeNull = operation.method === "POST" && !field.required;
-        return [name, { ...(mayBeNull ? withNull(schema) : schema), description }];
+        return [name, { ...(mayBeNull ? orNull(schema) : schema), description }];
       }),
     ),
     ...(required.length > 0 ? { required } : {}),
     additionalProperties: false,
   };
-  const content = { schema, ...(example.request === undefined ? {} : { example: example.request }) };
+  const example = request === undefined ? {} : { example: request };
+  const content = { schema, ...example };
   return {
     requestBody: {
       required: required.length > 0,
       content: {
         "application/json": content,
         "application/x-www-form-urlencoded": content,
-        ...(operation.withFiles && { "multipart/form-data": { schema: withFiles(schema) } }),
+        ...(operation.withFiles && { "multipart/form-data": { schema: withFiles(schema), ...example } }),
       },
     },
   };

@@ -96,8 +96,8 @@ export function toPageSchema(resource: Resource): Resource {
   };
 }
 
-/** Describes all answers of an operation, by status. `example` is the body of a real answer. */
-export function responsesOf(operation: Operation, example: unknown): object {
+/** Describes all answers of an operation, by status, with the bodies of real answers by status and media type. */
+export function responsesOf(operation: Operation, examples: Readonly<Record<string, unknown>>): object {
   const { answer } = operation;
   const { status, resource, page, versioned, content, headers = [], others } = answer;
   const always = headersOfAll(operation);
@@ -107,12 +107,14 @@ export function responsesOf(operation: Operation, example: unknown): object {
   if (page) own.push("Link");
   if (versioned) own.push("ETag");
   const json = page ? toPageSchema(page) : resource;
-  const bodies = {
-    ...(json && {
-      "application/json": { schema: schemaOf(json), ...(example === undefined ? {} : { example }) },
-    }),
-    ...contentOf(content),
-  };
+  const toContent = (status: number | string, schemas: Readonly<Record<string, Schema>> = {}) =>
+    Object.fromEntries(
+      Object.entries(schemas).map(([type, schema]) => {
+        const example = examples[`${status} ${type}`];
+        return [type, { schema, ...(example !== undefined && { example }) }];
+      }),
+    );
+  const bodies = toContent(status, { ...(json && { "application/json": schemaOf(json) }), ...content });
   return {
     [status]: {
       description: DESCRIPTIONS[status],
@@ -129,16 +131,12 @@ export function responsesOf(operation: Operation, example: unknown): object {
         {
           description: other.description,
           headers: headersNamed(...always, ...(other.headers ?? [])),
-          ...(other.content && { content: contentOf(other.content) }),
+          ...(other.content && { content: toContent(status, other.content) }),
         },
       ]),
     ),
     ...problems(codesOf(operation), always),
   };
-}
-
-function contentOf(content: Readonly<Record<string, Schema>> = {}): object {
-  return Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }]));
 }
 
 /** Returns the headers that all answers of an operation have, including errors. */

@@ -1,7 +1,8 @@
-// Clients that openapi-generator makes from the small document do ten calls each.
+// Clients that generators make from the documents do ten calls each. Those in TypeScript take the full document,
+// those of openapi-generator the small one.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -11,7 +12,11 @@ import { startApp } from "../support/app.ts";
 import { without } from "../support/engines/packages.ts";
 
 const JAVA = "/usr/bin/java";
+const JAVAC = "/usr/bin/javac";
 const GO = "/usr/bin/go";
+const OKHTTP = "/usr/share/java/okhttp.jar";
+/** Debian's libraries of the Java client. Debian lacks a few others, of which `generated/java` has stand-ins. */
+const JARS = [OKHTTP, "/usr/share/java/gson.jar", "/usr/share/java/jsr305.jar", "/usr/share/java/okio.jar"];
 const PYTHON_PACKAGES = "/usr/lib/python3/dist-packages/dateutil";
 /** The last version whose package contains the program, so that nothing else is downloaded. */
 const GENERATOR = fileURLToPath(
@@ -20,8 +25,10 @@ const GENERATOR = fileURLToPath(
     import.meta.url,
   ),
 );
-const DOCUMENT = fileURLToPath(new URL("../../src/http/openapi/openapi-3.0.json", import.meta.url));
-const callsIn = (language: string) => fileURLToPath(new URL(`generated/calls.${language}`, import.meta.url));
+const [FULL, SMALL] = ["openapi.json", "openapi-3.0.json"].map((name) =>
+  fileURLToPath(new URL(`../../src/http/openapi/${name}`, import.meta.url)),
+) as [string, string];
+const generated = (name: string) => fileURLToPath(new URL(`generated/${name}`, import.meta.url));
 const run = promisify(execFile);
 
 async function newFolder(t: TestContext): Promise<string> {
@@ -31,7 +38,7 @@ async function newFolder(t: TestContext): Promise<string> {
 }
 
 async function generate(language: string, folder: string, ...options: string[]): Promise<void> {
-  const args = ["generate", "-i", DOCUMENT, "-g", language, "-o", folder, ...options];
+  const args = ["generate", "-i", SMALL, "-g", language, "-o", folder, ...options];
   await run(JAVA, ["-jar", GENERATOR, ...args], { maxBuffer: 10_000_000 });
 }
 
@@ -47,8 +54,32 @@ test("a generated client for Python does ten calls", {
   const folder = await newFolder(t);
   await generate("python", folder);
   const env = { ...process.env, PYTHONPATH: folder };
-  await check(t, (url, token) => run("/usr/bin/python3", [callsIn("py"), url, token], { env }));
+  await check(t, (url, token) => run("/usr/bin/python3", [generated("calls.py"), url, token], { env }));
 });
+
+test("a generated client for Java compiles, and does ten calls", {
+  skip: without(JAVA) || without(JAVAC) || without(OKHTTP),
+}, async (t) => {
+  const folder = await newFolder(t);
+  await generate(
+    "java",
+    folder,
+    "--library",
+    "okhttp-gson",
+    "--additional-properties",
+    "dateLibrary=java8,hideGenerationTimestamp=true",
+  );
+  const sources = await Promise.all([join(folder, "src/main"), generated("java")].map(findJava));
+  const classes = join(folder, "classes");
+  const path = [...JARS, classes].join(":");
+  await run(JAVAC, ["-nowarn", "-d", classes, "-cp", path, ...sources.flat()]);
+  await check(t, (url, token) => run(JAVA, ["-cp", path, "Calls", url, token]));
+});
+
+async function findJava(folder: string): Promise<string[]> {
+  const names = await readdir(folder, { recursive: true });
+  return names.filter((name) => name.endsWith(".java")).map((name) => join(folder, name));
+}
 
 test("a generated client for Go compiles, and does ten calls", {
   skip: without(JAVA) || without(GO),
@@ -58,5 +89,17 @@ test("a generated client for Go compiles, and does ten calls", {
   // Debian's packages, without modules, which would be downloaded.
   const go = { GO111MODULE: "off", GOPATH: `${folder}:/usr/share/gocode`, GOCACHE: join(folder, "cache") };
   const env = { ...process.env, ...go };
-  await check(t, (url, token) => run(GO, ["run", callsIn("go"), url, token], { env }));
+  await check(t, (url, token) => run(GO, ["run", generated("calls.go"), url, token], { env }));
+});
+
+test("clients of openapi-typescript and @hey-api/openapi-ts compile, and do ten calls each", async (t) => {
+  const folder = await newFolder(t);
+  await cp(generated("typescript"), folder, { recursive: true });
+  await run("npm", ["ci", "--no-audit", "--no-fund"], { cwd: folder });
+  const node = (path: string, ...args: string[]) => run(process.execPath, [join(folder, path), ...args]);
+  await node("node_modules/.bin/openapi-typescript", FULL, "--output", join(folder, "types.ts"));
+  await node("node_modules/.bin/openapi-ts", "--input", FULL, "--output", join(folder, "sdk"));
+  await node("node_modules/.bin/tsc", "--project", folder);
+  for (const calls of ["fetch", "sdk"])
+    await check(t, (url, token) => node(`out/${calls}-calls.js`, url, token));
 });

@@ -16,6 +16,8 @@ const PACKAGES: Record<string, readonly string[]> = {
   "/usr/bin/strace": ["strace"],
   "/usr/bin/go": ["golang-go", "golang-golang-x-oauth2-dev"],
   "/usr/bin/java": ["default-jre-headless"],
+  "/usr/bin/javac": ["default-jdk-headless"],
+  "/usr/share/java/okhttp.jar": ["libgoogle-gson-java", "libjsr305-java", "libokhttp-java"],
   "/usr/lib/python3/dist-packages/dateutil": [
     "python3-certifi",
     "python3-dateutil",

@@ -1,0 +1,3 @@
+package io.gsonfire;
+
+public interface TypeSelector<T> {}

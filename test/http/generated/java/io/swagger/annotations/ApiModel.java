@@ -1,0 +1,5 @@
+package io.swagger.annotations;
+
+public @interface ApiModel {
+  String description() default "";
+}

@@ -15,7 +15,7 @@ const JAVA = "/usr/bin/java";
 const JAVAC = "/usr/bin/javac";
 const GO = "/usr/bin/go";
 const OKHTTP = "/usr/share/java/okhttp.jar";
-/** Debian's libraries of the Java client. Debian lacks a few others, of which `generated/java` has stand-ins. */
+/** Debian's libraries of the Java client. Debian lacks a few others, of which `support/generated/java` has stand-ins. */
 const JARS = [OKHTTP, "/usr/share/java/gson.jar", "/usr/share/java/jsr305.jar", "/usr/share/java/okio.jar"];
 const PYTHON_PACKAGES = "/usr/lib/python3/dist-packages/dateutil";
 /** The last version whose package contains the program, so that nothing else is downloaded. */
@@ -28,7 +28,7 @@ const GENERATOR = fileURLToPath(
 const [FULL, SMALL] = ["openapi.json", "openapi-3.0.json"].map((name) =>
   fileURLToPath(new URL(`../../src/http/openapi/${name}`, import.meta.url)),
 ) as [string, string];
-const generated = (name: string) => fileURLToPath(new URL(`generated/${name}`, import.meta.url));
+const generated = (name: string) => fileURLToPath(new URL(`../support/generated/${name}`, import.meta.url));
 const run = promisify(execFile);
 
 async function newFolder(t: TestContext): Promise<string> {

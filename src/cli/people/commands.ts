@@ -11,6 +11,7 @@ import {
   MEMBER,
 } from "./command-options.ts";
 import { addMessageCommands } from "./message-commands.ts";
+import { addPushCommands } from "./push-commands.ts";
 import { addWebhookCommands } from "./webhook-commands.ts";
 
 /** Adds the commands for users of a server, which work over HTTP. */
@@ -73,6 +74,11 @@ function addSharedCommands(program: Command, io: Io, end: End): void {
   addMessageCommands(program, io, end);
   addWebhookCommands(
     program.command("webhooks").description("manage the URLs that events are sent to"),
+    io,
+    end,
+  );
+  addPushCommands(
+    program.command("push").description("manage the devices that messages are pushed to"),
     io,
     end,
   );

@@ -47,7 +47,11 @@ export function parseFlag(no: string, yes: string): (text: string) => boolean | 
 /** Checks only the scheme: the driver reads the rest. */
 export function parseDatabaseUrl(text: string): string | null | undefined {
   if (text === "") return null;
-  return /^postgres(?:ql)?:$/.test(URL.parse(text)?.protocol ?? "") ? text : undefined;
+  const url = URL.parse(text);
+  if (!url || !/^postgres(?:ql)?:$/.test(url.protocol)) return undefined;
+  // The driver connects to one host.
+  const hosts = [url.hostname, ...url.searchParams.getAll("host")];
+  return hosts.some((host) => host.includes(",")) ? undefined : text;
 }
 
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html

@@ -105,7 +105,8 @@ const SETTINGS = {
   },
   databaseUrl: {
     name: "PARLEY_DATABASE_URL",
-    accepts: "a URL such as postgres://user:password@host:5432/database",
+    accepts:
+      "a URL with one host, such as postgres://user:password@host:5432/database. For a failover, name an address that follows the primary",
     fallback: "",
     unset: "the SQLite database in the data folder",
     parse: parseDatabaseUrl,

@@ -125,6 +125,19 @@ test("with a secret, issuer and audience are optional, but not with a key set", 
   );
 });
 
+test("a database has one host", () => {
+  const read = (url: string) => readConfig({ PARLEY_DATABASE_URL: url, PARLEY_SECRET: "s".repeat(32) });
+  for (const url of ["postgres://ada:secret@db:5432/parley", "postgresql:///parley?host=/run/postgresql"])
+    assert.equal(read(url).databaseUrl, url);
+  for (const url of [
+    "mysql://db/parley",
+    "postgres://a,b/parley",
+    "postgres://a:1,b:2/parley",
+    "postgres:///p?host=a,b",
+  ])
+    assert.throws(() => read(url), /PARLEY_DATABASE_URL must be a URL with one host/, url);
+});
+
 test("a key set is fetched over https, or over http on loopback", () => {
   for (const url of ["http://127.0.0.1:8000/keys", "http://localhost/keys", "http://[::1]:1/keys"]) {
     assert.equal(readConfig({ ...JWT, PARLEY_JWT_JWKS_URL: url }).jwt?.keySetUrl, url);

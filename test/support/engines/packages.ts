@@ -13,6 +13,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "/usr/bin/swift-proxy-server": ["swift-proxy", "swift-account", "swift-container", "swift-object"],
   "/usr/sbin/clamd": ["clamav-daemon"],
   "/usr/bin/curl": ["curl"],
+  "/usr/sbin/pgbouncer": ["pgbouncer"],
   "/usr/bin/strace": ["strace"],
   "/usr/bin/go": ["golang-go", "golang-golang-x-oauth2-dev"],
   "/usr/bin/java": ["default-jre-headless"],

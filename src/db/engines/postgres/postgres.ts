@@ -18,6 +18,7 @@ import { isConflict, postgresError } from "./errors.ts";
 import { Lane } from "./lane.ts";
 import { migratePostgres, VERSION } from "./migrate.ts";
 import { KNOW_INCARNATION } from "./outcome.ts";
+import { refuseTransactionPooler } from "./pooler.ts";
 import { READER_CONFIG, READER_SET_UP, SharedReader } from "./reader.ts";
 import { bodiesQuery } from "./search.ts";
 import { PostgresSession } from "./session.ts";
@@ -97,8 +98,10 @@ export async function openPostgres(
     callbacks,
   );
   try {
-    await session.enter();
     const client = await connect({});
+    const other = await connect({});
+    await refuseTransactionPooler(client, other).finally(() => other.end());
+    await session.enter();
     // No timeouts: migrating a lot of data takes time, and so does waiting for another node's migration.
     await client.query("SET statement_timeout = 0; SET lock_timeout = 0");
     await bringSchema(client).finally(() => client.end());

@@ -17,6 +17,7 @@ import { type PreviewParts, Previews } from "./core/node/previews.ts";
 import { Resumables } from "./core/node/resumables.ts";
 import { proveScanner, Scanner } from "./core/node/scanner.ts";
 import { Seal } from "./core/node/seal.ts";
+import { Space } from "./core/node/space.ts";
 import { Typists } from "./core/node/typists.ts";
 import { renewContactKeys } from "./core/upkeep/contact-keys.ts";
 import { fillFoldedKeys } from "./core/upkeep/folded-keys.ts";
@@ -147,6 +148,7 @@ async function buildApp(config: Config, opened: Opened): Promise<App> {
     links: createLinks(secrets, await allCarriedSecrets(data.db), () => origin, data.clock),
     origin: () => origin,
     fuse,
+    space: new Space(config.isReadyWhenFull),
     seal: new Seal(secrets, data.random),
     pushIdentity: await openPushIdentity(data, () => origin),
     scanner: await openScanner(config, log),

@@ -58,6 +58,8 @@ export interface Config {
   databaseUrl: string | null;
   /** Null: files in the data folder. */
   store: S3Settings | null;
+  /** Whether the server is ready while the storage is full. */
+  isReadyWhenFull: boolean;
   /** Whether `file_url` of a file in S3 redirects to it. */
   redirectFiles: boolean;
   /** Without a trailing slash; null: built from host and port. */
@@ -118,6 +120,12 @@ const SETTINGS = {
     fallback: "",
     unset: "files in the data folder",
     parse: parseStore,
+  },
+  isReadyWhenFull: {
+    name: "PARLEY_READY_WHEN_FULL",
+    accepts: "true or false: whether `/readyz` is 200 while the storage is full, when reads still work",
+    fallback: "true",
+    parse: parseFlag("false", "true"),
   },
   redirectFiles: {
     name: "PARLEY_FILES",
@@ -247,6 +255,7 @@ export function readConfig(env: Environment): Config {
     dataFolder: read(SETTINGS.dataFolder, env),
     databaseUrl: read(SETTINGS.databaseUrl, env),
     store: read(SETTINGS.store, env),
+    isReadyWhenFull: read(SETTINGS.isReadyWhenFull, env),
     redirectFiles: read(SETTINGS.redirectFiles, env),
     publicUrl: read(SETTINGS.publicUrl, env),
     secrets: read(SETTINGS.secrets, env),

@@ -335,6 +335,7 @@ function sendError(
   reply: FastifyReply,
 ): FastifyReply {
   const known = error instanceof ParleyError ? error : undefined;
+  if (known?.code === "disk_full") context.core.space.noteRefusal();
   if (!known || known.cause) {
     const acting = request.caller?.actedById ? actingFields(request.caller) : {};
     context.log.error({ ...requestFields(request), ...acting, ...errorFields(error) }, "request failed");

@@ -27,6 +27,8 @@ async function writeOnFullDisk(subject: Subject, ballast: Ballast): Promise<void
   assert.ok(await eventually(async () => (writers.statuses.get(201) ?? 0) >= 20));
   ballast.take();
   assert.ok(await eventually(async () => (writers.statuses.get(507) ?? 0) >= 20), "the disk was never full");
+  const ready = await fetch(`${subject.url}/readyz`);
+  assert.deepEqual(await ready.json(), { degraded: ["storage_full"], status: "ready" });
   await writers.stop();
   const odd = [...writers.statuses.keys()].filter((status) => ![200, 201, 204, 503, 507].includes(status));
   assert.deepEqual(odd, [], "answers on a full disk");

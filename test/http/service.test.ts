@@ -19,6 +19,25 @@ test("health needs no token, metrics need admin", async (t) => {
   assert.equal((await fetch(`${server.url}/metrics`, { headers: user.headers })).status, 403);
 });
 
+test("while the storage is full, the server is ready unless the settings say otherwise", async (t) => {
+  const config = await testConfig(t);
+  for (const isReadyWhenFull of [true, false]) {
+    const { app, url } = await startOn(t, { ...config, isReadyWhenFull });
+    const ready = async () => {
+      const response = await fetch(`${url}/readyz`);
+      const { status, degraded, code } = (await response.json()) as Record<string, unknown>;
+      return [response.status, code ?? status, degraded];
+    };
+    assert.deepEqual(await ready(), [200, "ready", []]);
+    app.core.space.noteRefusal();
+    assert.deepEqual(
+      await ready(),
+      isReadyWhenFull ? [200, "ready", ["storage_full"]] : [503, "unavailable", undefined],
+    );
+    await app.stop();
+  }
+});
+
 test("metrics count requests by route and status, without paths or queries", async (t) => {
   const server = await startApp(t);
   const admin = await server.user({ scopes: SCOPES });

@@ -20,6 +20,7 @@ import type { Previews } from "./previews.ts";
 import type { Resumables } from "./resumables.ts";
 import type { Scanner } from "./scanner.ts";
 import type { Seal } from "./seal.ts";
+import type { Space } from "./space.ts";
 import type { Typists } from "./typists.ts";
 
 /**
@@ -58,6 +59,7 @@ export interface Core<D extends QuickReader = Database> extends DataAccess<D> {
   previews: Previews | null;
   /** Blown once a disk has failed. */
   fuse: Fuse;
+  space: Space;
   verifiedTokens: VerifiedTokens;
   activity: Activity;
   seal: Seal;

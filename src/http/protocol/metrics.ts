@@ -96,6 +96,9 @@ function addGauges(server: Server, core: Core, { used, backedUp }: Folders, regi
         server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
       }),
   );
+  gauge("parley_storage_full", "1 if a write of the last minute found no room in the storage.", () =>
+    Number(core.space.isFull()),
+  );
   gauge("parley_write_queue_length", "Writes that wait for a commit.", () => queuedWrites(core));
   gauge("parley_tombstones", "Deleted files whose bytes are still to be erased.", () =>
     countTombstones(core),

@@ -1,8 +1,12 @@
-import { object, text } from "../../../core/resource/schema.ts";
-import { checkReady } from "../../../core/upkeep/health.ts";
+import { described, listOf, object, oneOf, text } from "../../../core/resource/schema.ts";
+import { checkReady, DEGRADATIONS } from "../../../core/upkeep/health.ts";
 import { type Operation, operation } from "../../protocol/operation.ts";
 
-const answer = { status: 200, content: { "application/json": object({ status: text }) } } as const;
+const status = { status: text };
+const degraded = described(
+  listOf(oneOf(...DEGRADATIONS)),
+  "What does not work although the service is ready. `storage_full`: the last write without room was less than a minute ago.",
+);
 
 /** Declares the checks for supervisors and load balancers. */
 export const healthOperations: readonly Operation[] = [
@@ -12,7 +16,7 @@ export const healthOperations: readonly Operation[] = [
     path: "/healthz",
     access: "open",
     summary: "Check that the process is alive",
-    answer,
+    answer: { status: 200, content: { "application/json": object(status) } },
     handle: async () => ({ status: "ok" }),
   }),
   operation({
@@ -21,10 +25,7 @@ export const healthOperations: readonly Operation[] = [
     path: "/readyz",
     access: "open",
     summary: "Check that the service can do its work",
-    answer,
-    async handle({ core }) {
-      await checkReady(core);
-      return { status: "ready" };
-    },
+    answer: { status: 200, content: { "application/json": object({ ...status, degraded }) } },
+    handle: async ({ core }) => ({ degraded: await checkReady(core), status: "ready" }),
   }),
 ];

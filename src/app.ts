@@ -34,6 +34,7 @@ import { findPushKey } from "./db/queries/webhooks/push-subscriptions.ts";
 import { openDatabase, openStore } from "./engines.ts";
 import { OperatorError } from "./errors.ts";
 import { startActivity } from "./jobs/activity.ts";
+import { startClockWatch } from "./jobs/clock.ts";
 import { startDownloads } from "./jobs/downloads.ts";
 import { startEraser } from "./jobs/eraser.ts";
 import { startEvents } from "./jobs/events.ts";
@@ -272,8 +273,16 @@ function startJobs(core: Core, config: Config, log: Log, wakeups: Wakeups): Jobs
   const sweep = startSweep(core, config.auditDays, failed("sweep"));
   const indexer = startIndexer(core, failed("indexer"));
   const activity = startActivity(core, failed("activity"));
+  const clock = startClockWatch(core, {
+    onSkew: (skew_ms) =>
+      log.error({ skew_ms }, "the clock differs from that of the database server: synchronize both"),
+    onJump: (jump_ms) => log.warn({ jump_ms }, "the clock was set, or the machine slept"),
+  });
   const previews = core.previews ? [startPreviewSweep(core, core.previews, failed("previews"))] : [];
-  return { jobs: [eraser, sweep, profiles, events, webhooks, indexer, activity, ...previews], downloads };
+  return {
+    jobs: [eraser, sweep, profiles, events, webhooks, indexer, activity, clock, ...previews],
+    downloads,
+  };
 }
 
 function identityProvider({ jwt }: Config, clock: Clock, log: Log): IdentityProvider | null {

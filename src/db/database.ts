@@ -48,6 +48,8 @@ export interface Database extends QuickReader {
   readonly numbersEvents: boolean;
   /** Changes whenever any process revokes a token; null if it is not known now. */
   revocations(): number | null;
+  /** Returns the time of the database server in Unix milliseconds; null if it is unknown, or the clock is that of this machine. */
+  serverTime(): number | null;
   /** Reports whether this process may do this kind of background work now. Only one of those that share a database may. */
   claim(work: string): Promise<boolean>;
   /** Sends short ASCII texts without line breaks to all nodes, this one included. They are stored nowhere, and may be lost. */

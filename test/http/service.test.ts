@@ -9,6 +9,7 @@ import { SCOPES } from "../../src/core/people/tokens.ts";
 import { startApp, startOn, testConfig } from "../support/app.ts";
 import { listen } from "../support/event-stream.ts";
 import { eventually } from "../support/files-on-disk.ts";
+import { startOnEngine } from "../support/on-engines.ts";
 import { openSocket } from "../support/raw-socket.ts";
 
 test("health needs no token, metrics need admin", async (t) => {
@@ -35,6 +36,22 @@ test("while the storage is full, the server is ready unless the settings say oth
       isReadyWhenFull ? [200, "ready", ["storage_full"]] : [503, "unavailable", undefined],
     );
     await app.stop();
+  }
+});
+
+test("a clock that differs from that of the database server is in /readyz and the metrics", async (t) => {
+  for (const [ahead, degraded] of [
+    [0, []],
+    [-3 * 86_400_000, ["clock_skew"]],
+    [60_000, ["clock_skew"]],
+  ] as const) {
+    const server = await startOnEngine(t, "PostgreSQL", {}, { clock: () => Date.now() + ahead });
+    const ready = await (await fetch(`${server.url}/readyz`)).json();
+    assert.deepEqual(ready, { degraded, status: "ready" });
+    const admin = await server.user({ scopes: SCOPES });
+    const metrics = await (await fetch(`${server.url}/metrics`, { headers: admin.headers })).text();
+    const [, skew] = /^parley_clock_skew_seconds (\S+)$/m.exec(metrics)!;
+    assert.ok(Math.abs(Number(skew) - ahead / 1000) < 2, skew);
   }
 });
 

@@ -12,7 +12,10 @@ type Part = keyof typeof CHECKS;
 export const PARTS = Object.keys(CHECKS) as Part[];
 
 /** Conditions in which the service does only a part of its work. */
-export const DEGRADATIONS = ["storage_full"] as const;
+export const DEGRADATIONS = ["storage_full", "clock_skew"] as const;
+
+/** By how much the clock may differ from that of the database server. Nodes then differ by at most twice as much. */
+const MAX_SKEW_MS = 5000;
 
 /**
  * Returns the current conditions in which the service does only a part of its work. Throws `unavailable` if a disk has failed, if
@@ -20,10 +23,23 @@ export const DEGRADATIONS = ["storage_full"] as const;
  */
 export async function checkReady(core: Core): Promise<(typeof DEGRADATIONS)[number][]> {
   for (const part of PARTS) await CHECKS[part](core);
-  if (!core.space.isFull()) return [];
-  if (!core.space.isReadyWhenFull)
+  const isFull = core.space.isFull();
+  if (isFull && !core.space.isReadyWhenFull)
     throw new ParleyError("unavailable", "The storage is full. The operator must free or add space.");
-  return ["storage_full"];
+  const is = { storage_full: isFull, clock_skew: findClockSkew(core) !== null };
+  return DEGRADATIONS.filter((each) => is[each]);
+}
+
+/** Returns by how many milliseconds the clock is ahead of that of the database server; null if that is within the bound. */
+export function findClockSkew(core: Core): number | null {
+  const skew = measureClockSkew(core);
+  return Math.abs(skew) > MAX_SKEW_MS ? skew : null;
+}
+
+/** Returns by how many milliseconds the clock is ahead of that of the database server; 0 if that is unknown or the same. */
+export function measureClockSkew({ clock, db }: Core): number {
+  const time = db.serverTime();
+  return time === null ? 0 : clock() - time;
 }
 
 /** Reports whether a part works. */

@@ -4,7 +4,7 @@ import metadata from "../../../package.json" with { type: "json" };
 import type { Core } from "../../core/node/core.ts";
 import { TRANSPORTS } from "../../core/node/event-hub.ts";
 import { countTombstones, queuedWrites } from "../../core/upkeep/backlog.ts";
-import { isUp, PARTS } from "../../core/upkeep/health.ts";
+import { isUp, measureClockSkew, PARTS } from "../../core/upkeep/health.ts";
 import { measureStorage } from "../../core/upkeep/storage.ts";
 import { measureDisk, readLastBackup } from "../../util/data-folder.ts";
 import { RequestStats } from "./request-stats.ts";
@@ -98,6 +98,11 @@ function addGauges(server: Server, core: Core, { used, backedUp }: Folders, regi
   );
   gauge("parley_storage_full", "1 if a write of the last minute found no room in the storage.", () =>
     Number(core.space.isFull()),
+  );
+  gauge(
+    "parley_clock_skew_seconds",
+    "By how much the clock is ahead of that of the database server; 0 without one.",
+    () => measureClockSkew(core) / 1000,
   );
   gauge("parley_write_queue_length", "Writes that wait for a commit.", () => queuedWrites(core));
   gauge("parley_tombstones", "Deleted files whose bytes are still to be erased.", () =>

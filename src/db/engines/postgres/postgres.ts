@@ -207,6 +207,10 @@ class PostgresDatabase implements Database {
     return this.#session.revocations();
   }
 
+  serverTime(): number | null {
+    return this.#session.serverTime();
+  }
+
   async claim(work: string): Promise<boolean> {
     try {
       return await this.#session.claim(work);

@@ -38,6 +38,8 @@ export class PostgresSession {
   #next: Promise<void> | undefined;
   #revocations = 0;
   #confirmedAt = Number.NEGATIVE_INFINITY;
+  /** The server's time when `performance.now()` was 0. */
+  #serverStart: number | null = null;
   #isOutdated = false;
   #closed = false;
   #wasOpen = false;
@@ -55,6 +57,11 @@ export class PostgresSession {
   /** Returns the number of revocations; null if it is unknown. Then nothing that depends on it may be cached. */
   revocations(): number | null {
     return performance.now() - this.#confirmedAt < TRUST_MS ? this.#revocations : null;
+  }
+
+  /** Returns the server's time in Unix milliseconds; null if it is unknown. */
+  serverTime(): number | null {
+    return this.#serverStart === null ? null : this.#serverStart + performance.now();
   }
 
   /** Reports whether the database was migrated to a schema that this release does not support. */
@@ -90,6 +97,8 @@ export class PostgresSession {
       this.#isOutdated = false;
       this.#revocations = rows[0].count;
       this.#confirmedAt = startedAt;
+      // The server read its clock about halfway.
+      this.#serverStart = rows[0].time - (startedAt + performance.now()) / 2;
     } catch (error) {
       // A refusal is an answer: the session stays open, for example while a migration creates the table.
       if (isLost(error)) this.#lose(client);
@@ -214,11 +223,13 @@ export class PostgresSession {
     this.#client = undefined;
     this.#held.clear();
     this.#confirmedAt = Number.NEGATIVE_INFINITY;
+    this.#serverStart = null;
     void client.end().catch(() => {});
   }
 }
 
-const ASK = "SELECT r.count, s.version, s.oldest FROM revocations r CROSS JOIN schema_version s";
+const ASK = `SELECT r.count, s.version, s.oldest, (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS time
+  FROM revocations r CROSS JOIN schema_version s`;
 
 /** Joins texts as lines, as many as fit in each notification. */
 function toPayloads(texts: readonly string[]): string[] {

@@ -119,6 +119,10 @@ class SqliteDatabase extends ConnectionReader implements Database {
     return this.#revocations;
   }
 
+  serverTime(): null {
+    return null;
+  }
+
   /** Always true: a data folder has only one server. */
   async claim(): Promise<boolean> {
     return true;

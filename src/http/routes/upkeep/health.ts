@@ -5,7 +5,7 @@ import { type Operation, operation } from "../../protocol/operation.ts";
 const status = { status: text };
 const degraded = described(
   listOf(oneOf(...DEGRADATIONS)),
-  "What does not work although the service is ready. `storage_full`: the last write without room was less than a minute ago.",
+  "What does not work although the service is ready. `storage_full`: the last write without room was less than a minute ago. `clock_skew`: the clock differs from that of the database server.",
 );
 
 /** Declares the checks for supervisors and load balancers. */

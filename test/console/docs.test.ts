@@ -149,12 +149,35 @@ test("on a phone, buttons open the pages and the headings, and a link closes the
   assert.deepEqual(guard.complaints, []);
 });
 
+test("the moving picture of the first page can be stopped, and is still for readers who want less motion", {
+  skip: noChromium,
+}, async (t) => {
+  const server = await startApp(t);
+  const browser = await openBrowser(t);
+  for (const reducedMotion of ["no-preference", "reduce"] as const) {
+    const { page, guard } = await openPage(browser, server.url, { reducedMotion });
+    await page.goto(`${server.url}/docs/`);
+    const picture = page.getByRole("img", { name: /^Ada and Bob/ });
+    /** Resolves once this picture is shown. */
+    const shows = (name: string) =>
+      picture.and(page.locator(`[src$="${name}"]`)).evaluate((image: HTMLImageElement) => image.decode());
+    const play = page.getByRole("button", { name: "Play" });
+    if (reducedMotion === "reduce") await play.click();
+    await shows("hello.webp");
+    await page.getByRole("button", { name: "Stop" }).click();
+    await shows("hello-still.webp");
+    await play.waitFor();
+    assert.deepEqual(guard.complaints, []);
+  }
+});
+
 test("without scripts all of a page can be read", { skip: noChromium }, async (t) => {
   const server = await startApp(t);
   const { page } = await openPage(await openBrowser(t), server.url, { javaScriptEnabled: false });
   await page.goto(`${server.url}/docs/`);
   assert.deepEqual(await page.locator(".tabs p").allInnerTexts(), ["curl", "TypeScript", "React", "HTML"]);
-  assert.equal(await page.locator("main pre:visible").count(), 5);
+  assert.equal(await page.locator("main pre:visible").count(), 6);
+  assert.equal(await page.getByRole("img", { name: /^Ada and Bob/ }).getAttribute("src"), "hello-still.webp");
   await page.getByRole("link", { name: "Next" }).click();
   await page.getByRole("heading", { name: "Five minutes", level: 1 }).waitFor();
 });

@@ -10,6 +10,7 @@ import { pathToFileURL } from "node:url";
 import { assertAccessible, assertNoSidewaysScroll, openPage } from "../console/browser.ts";
 import { commandLine, ended } from "../support/command.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
+import { codeBlocks, ROOT } from "../support/packed.ts";
 import { message } from "./pages.ts";
 
 test("parley dev shows two people side by side, and removes its data at the end", {
@@ -50,6 +51,10 @@ test("parley dev shows two people side by side, and removes its data at the end"
   await message(page, "Hello Ada").nth(1).waitFor();
   const lines = await page.locator("pre").textContent();
   assert.equal(lines!.trim().split("\n").length, 10);
+  // The first page of the documentation has the same ones.
+  const [shown] = await codeBlocks(join(ROOT, "docs/README.md"), "html");
+  const withToken = lines!.replace(/(?<=token=")[^"]+/, "TOKEN");
+  assert.equal(withToken, shown!.replaceAll("http://127.0.0.1:8080", command.url));
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.getByRole("button", { name: "Copy" }).click();
   await page.getByText("Copied.").waitFor();

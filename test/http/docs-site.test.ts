@@ -1,6 +1,6 @@
 // The documentation at /docs: built from the pages of this repository, and whole.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { posix } from "node:path";
 import { test } from "node:test";
 import { allOperations } from "../../src/http/routes/operations.ts";
@@ -8,10 +8,12 @@ import { buildSite } from "../../tools/site/build.ts";
 import { startApp } from "../support/app.ts";
 
 const DIST = new URL("../../docs/dist/", import.meta.url);
-/** The limit for all files of the site. */
+const ROOT = new URL("../../", import.meta.url);
+/** The limits for all texts of the site, and for its pictures. */
 const MAX_BYTES = 2_500_000;
+const MAX_PICTURE_BYTES = 400_000;
 
-const site = buildSite();
+const { texts: site, pictures } = buildSite();
 const pages = [...site].filter(([path]) => path.endsWith(".html"));
 /** Those that the site links to. */
 const linked = pages.filter(([path]) => path !== "404.html");
@@ -26,24 +28,31 @@ function attributes(html: string, name: string): string[] {
 function faultOf(page: string, link: string): string | undefined {
   const [path, anchor] = link.split("#");
   const target = path ? posix.join(posix.dirname(page), path) : page;
+  if (pictures.has(target)) return undefined;
   const content = site.get(target);
   if (content === undefined) return `${page}: ${link}: no such page`;
   if (anchor === undefined || attributes(content, "id").includes(anchor)) return undefined;
   return `${page}: ${link}: no such heading`;
 }
 
-test("docs/dist is a build of the pages, below 2.5 MB", () => {
+test("docs/dist is a build of the pages, of limited size", () => {
   const kept = readdirSync(DIST, { recursive: true, encoding: "utf8" }).filter((path) => path.includes("."));
-  assert.deepEqual(kept.sort(), [...site.keys()].sort(), "run `npm run docs`");
+  assert.deepEqual(kept.sort(), [...site.keys(), ...pictures.keys()].sort(), "run `npm run docs`");
   for (const [path, content] of site)
     assert.ok(readFileSync(new URL(path, DIST), "utf8") === content, `${path}: run \`npm run docs\``);
-  const size = [...site.values()].reduce((sum, content) => sum + Buffer.byteLength(content), 0);
+  for (const [path, source] of pictures)
+    assert.ok(readFileSync(new URL(path, DIST)).equals(readFileSync(new URL(source, ROOT))), path);
+  const sum = (sizes: number[]) => sizes.reduce((total, size) => total + size, 0);
+  const size = sum([...site.values()].map((content) => Buffer.byteLength(content)));
   assert.ok(size < MAX_BYTES, `${size} bytes`);
+  const pictureSize = sum([...pictures.keys()].map((path) => statSync(new URL(path, DIST)).size));
+  assert.ok(pictureSize < MAX_PICTURE_BYTES, `${pictureSize} bytes of pictures`);
 });
 
 test("every link of the site leads to a page, and to a heading of it", () => {
   const faults = pages.flatMap(([page, html]) =>
-    [...attributes(html, "href"), ...attributes(html, "src"), ...attributes(html, "data-index")]
+    ["href", "src", "data-moving", "data-index"]
+      .flatMap((name) => attributes(html, name))
       .filter((link) => !/^\w+:/.test(link))
       .flatMap((link) => faultOf(page, link) ?? []),
   );
@@ -107,13 +116,25 @@ test("each page is served as HTML and as Markdown, compressed for those who acce
   }
 });
 
+test("pictures are served with their types, without another compression", async (t) => {
+  const { url } = await startApp(t);
+  const types = { ".webp": "image/webp", ".svg": "image/svg+xml" };
+  for (const [path, source] of pictures) {
+    const answer = await fetch(`${url}/docs/${path}`, { headers: { "accept-encoding": "br" } });
+    assert.equal(answer.headers.get("content-type"), types[posix.extname(path) as keyof typeof types], path);
+    assert.equal(answer.headers.get("content-encoding"), path.endsWith(".svg") ? "br" : null, path);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    assert.ok(bytes.equals(readFileSync(new URL(source, ROOT))), path);
+  }
+});
+
 test("llms.txt lists each page in Markdown, whose links lead to Markdown", () => {
   const listed = [...site.get("llms.txt")!.matchAll(/\]\((.+?)\)/g)].map(([, path]) => path!);
   assert.deepEqual(listed.toSorted(), linked.map(([path]) => path.replace(/html$/, "md")).toSorted());
   for (const path of listed) {
     const prose = site.get(path)!.replaceAll(/^```.*?^```$/gms, "");
     for (const [, link] of prose.matchAll(/\]\((?!\w+:)([^)#\s]+)/g))
-      assert.ok(site.has(posix.join(posix.dirname(path), link!)), `${path}: ${link}`);
+      assert.equal(faultOf(path, link!), undefined);
   }
 });
 

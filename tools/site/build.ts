@@ -1,6 +1,6 @@
 // Builds the documentation into docs/dist: `npm run docs`. The server serves that folder at /docs, and any other server
 // can serve it, too.
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { layOut, toMarkdownAddress } from "./layout.ts";
 import { type Resolve, renderMarkdown, rewriteLinks } from "./markdown.ts";
@@ -16,17 +16,24 @@ const NOT_FOUND: Page = {
   markdown:
     "# Page not found\n\nNo page has this address. Search, or start at the [first page](README.md).\n",
 };
-const STYLES = ["frame", "columns", "text", "search"];
+const STYLES = ["frame", "columns", "text", "home", "search"];
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
-/** Returns the files of the site by path. */
-export function buildSite(): Map<string, string> {
+interface Site {
+  /** The text of each file, by path. */
+  texts: Map<string, string>;
+  /** Which file of this repository each picture is, by path. */
+  pictures: Map<string, string>;
+}
+
+export function buildSite(): Site {
   const document = JSON.parse(read("src/http/openapi/openapi.json")) as OpenApi;
   const explaining = [...globSync("api/*.md", { cwd: join(ROOT, "docs") }).sort(), "operate.md"];
   const reference = buildReference(document, new Map(explaining.map((path) => [path, read(`docs/${path}`)])));
   const sections = readSections(ROOT, reference);
   const pages = sections.flatMap(listPages);
-  const files = new Map([
+  const pictures = new Map<string, string>();
+  const texts = new Map([
     ["site.css", [tokens(), ...STYLES.map((name) => read(`tools/site/${name}.css`))].join("\n")],
     ["site.js", read("tools/site/site.js")],
     ["icon.svg", read("console/src/icon.svg")],
@@ -36,11 +43,11 @@ export function buildSite(): Map<string, string> {
   for (const section of sections) {
     listed.push(`\n## ${section.title}\n`);
     for (const page of listPages(section)) {
-      const resolve = resolver(page, pages, files);
+      const resolve = resolver(page, pages, pictures);
       const { html, headings, parts } = renderMarkdown(page.markdown, resolve);
       const description = /^.*?[.:](?= |$)/.exec(parts[0]!.text)?.[0] ?? page.title;
-      files.set(page.url, layOut({ page, section, sections, headings, html, description }));
-      files.set(
+      texts.set(page.url, layOut({ page, section, sections, headings, html, description }));
+      texts.set(
         toMarkdownAddress(page.url),
         rewriteLinks(page.markdown, (target) => toMarkdown(resolve(target))),
       );
@@ -53,15 +60,15 @@ export function buildSite(): Map<string, string> {
       listed.push(`- [${page.title}](${toMarkdownAddress(page.url)}): ${description}`);
     }
   }
-  const { html, headings } = renderMarkdown(NOT_FOUND.markdown, resolver(NOT_FOUND, pages, files));
+  const { html, headings } = renderMarkdown(NOT_FOUND.markdown, resolver(NOT_FOUND, pages, pictures));
   const description = "No page has this address.";
-  files.set(
+  texts.set(
     NOT_FOUND.url,
     layOut({ page: NOT_FOUND, section: sections[0]!, sections, headings, html, description }),
   );
-  files.set("search.json", JSON.stringify(found));
-  files.set("llms.txt", `# Parley\n\n> ${introduction(sections)}\n${listed.join("\n")}\n`);
-  return files;
+  texts.set("search.json", JSON.stringify(found));
+  texts.set("llms.txt", `# Parley\n\n> ${introduction(sections)}\n${listed.join("\n")}\n`);
+  return { texts, pictures };
 }
 
 /** The colours and sizes of the console. */
@@ -77,29 +84,31 @@ function toMarkdown(address: string | undefined): string | undefined {
   return address?.replace(/^((?!\w+:)[^#]*)\.html(?=#|$)/, "$1.md");
 }
 
-/** Returns where the links of a page lead. Adds the pictures that it shows to `files`. */
-function resolver(page: Page, pages: readonly Page[], files: Map<string, string>): Resolve {
+/** Returns where the links of a page lead. Adds the pictures that it shows to `pictures`. */
+function resolver(page: Page, pages: readonly Page[], pictures: Map<string, string>): Resolve {
   return (target) => {
     if (/^\w+:|^#/.test(target)) return target;
     const [path, anchor] = target.split("#");
     const source = posix.join(posix.dirname(page.source), path!);
-    const address = pages.find((each) => each.source === source)?.url ?? picture(source, files);
+    const address = pages.find((each) => each.source === source)?.url ?? addPicture(source, pictures);
     return address && relativeAddress(page.url, address) + (anchor === undefined ? "" : `#${anchor}`);
   };
 }
 
-function picture(source: string, files: Map<string, string>): string | undefined {
-  if (!source.endsWith(".svg")) return undefined;
+function addPicture(source: string, pictures: Map<string, string>): string | undefined {
+  if (!/\.(?:svg|webp)$/.test(source)) return undefined;
   const name = posix.basename(source);
-  files.set(name, read(source));
+  pictures.set(name, source);
   return name;
 }
 
 if (import.meta.main) {
   const dist = join(ROOT, "docs/dist");
   rmSync(dist, { recursive: true, force: true });
-  for (const [path, content] of buildSite()) {
+  const { texts, pictures } = buildSite();
+  for (const [path, content] of texts) {
     mkdirSync(dirname(join(dist, path)), { recursive: true });
     writeFileSync(join(dist, path), content);
   }
+  for (const [path, source] of pictures) copyFileSync(join(ROOT, source), join(dist, path));
 }

@@ -42,7 +42,7 @@ ${topLine(frame, to)}
 <div class="columns">
 ${sideBar(frame, to)}
 <main id="site-text" tabindex="-1">
-${list && '<button class="button opener" type="button" popovertarget="site-headings">On this page</button>\n'}<article>
+${list && '<button class="button opener" type="button" popovertarget="site-headings">On this page</button>\n'}<article${page.url === "index.html" ? ' class="home"' : ""}>
 ${html}</article>
 ${isListed(frame) ? pageEnd(frame, to) : ""}
 </main>

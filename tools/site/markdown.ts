@@ -78,7 +78,12 @@ class PageRenderer extends Renderer {
   }
 
   override image({ href, text }: Tokens.Image): string {
-    return `<img src="${escapeHtml(this.#resolve(href)!)}" alt="${escapeHtml(text)}">`;
+    const toSource = (target: string) => escapeHtml(this.#resolve(target)!);
+    const alt = `alt="${escapeHtml(text)}"`;
+    if (!href.endsWith(".webp")) return `<img src="${toSource(href)}" ${alt}>`;
+    // It moves: the script shows it to readers who want that, with a button that stops it.
+    const still = href.replace(".webp", "-still.webp");
+    return `<span class="moving"><img src="${toSource(still)}" data-moving="${toSource(href)}" ${alt}></span>`;
   }
 
   override html({ raw }: Tokens.HTML | Tokens.Tag): string {

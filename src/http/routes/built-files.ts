@@ -35,6 +35,7 @@ const TYPES = new Map([
   ["json", "application/json; charset=utf-8"],
   ["svg", "image/svg+xml"],
   ["png", "image/png"],
+  ["webp", "image/webp"],
   ["webmanifest", "application/manifest+json"],
 ]);
 

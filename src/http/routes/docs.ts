@@ -52,7 +52,13 @@ export function missingDocsPage(path: string): { page: string; headers: Record<s
 /** Returns the answers by path. Each file is read at its first request, because most are never requested. */
 function listAnswers(): Map<string, () => Promise<FixedAnswer>> {
   const paths = readdirSync(DIST, { recursive: true, encoding: "utf8" }).filter(isBuiltFile);
-  return new Map(paths.map((path) => [path, once(() => compress(readBuiltFile(DIST, path, HEADERS)))]));
+  return new Map(
+    paths.map((path) => {
+      const read = async () => readBuiltFile(DIST, path, HEADERS);
+      // WebP is compressed already.
+      return [path, path.endsWith(".webp") ? once(read) : once(async () => compress(await read()))];
+    }),
+  );
 }
 
 async function readDocument(name: string): Promise<FixedAnswer> {

@@ -46,11 +46,11 @@ function render(people: readonly HelloPerson[], origin: string): string {
 }
 
 /** Returns a page of ten lines that shows the person's inbox. */
-function linesFor({ name, token }: HelloPerson, origin: string): string {
+function linesFor({ token }: HelloPerson, origin: string): string {
   return `<!doctype html>
 <html lang="en">
   <head>
-    <title>Chat of ${name}</title>
+    <title>Chat</title>
     <script type="module" src="${origin}/embed.js"></script>
   </head>
   <body>

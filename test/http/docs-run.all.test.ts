@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { commandLine, tokenOf } from "../support/command.ts";
 import { without } from "../support/engines/packages.ts";
+import { testScanner } from "../support/engines/scanner.ts";
 import {
   apiPages,
   type Block,
@@ -89,16 +90,24 @@ for (const page of ["README.md", "docs/tour.md", "docs/cli.md"]) {
   });
 }
 
+/** Guides whose examples are shown in curl and TypeScript, like those of the API. */
+const GUIDES = ["docs/guides/moderation.md", "docs/guides/moving-in.md"];
+const PAIRED = [...(await apiPages()), ...GUIDES];
+
 /** Runs `work` on a new server, and returns the requests that reached it. */
-async function requestsDuring(t: TestContext, work: (reader: Reader) => Promise<unknown>): Promise<string[]> {
-  const command = await commandLine(t, SETTINGS);
+async function requestsDuring(
+  t: TestContext,
+  settings: Record<string, string>,
+  work: (reader: Reader) => Promise<unknown>,
+): Promise<string[]> {
+  const command = await commandLine(t, { ...SETTINGS, ...settings });
   const served = await command.serve();
   await work({ command, token: tokenOf(served) });
   await served.stop();
   return requestsOf(served.stderr());
 }
 
-for (const page of await apiPages()) {
+for (const page of PAIRED) {
   test(`every example of ${page} runs, and sends the same requests in curl and TypeScript`, {
     skip: noCurl,
   }, async (t) => {
@@ -111,24 +120,26 @@ for (const page of await apiPages()) {
         assert.equal(own[i + 1]?.language, "ts", `No TypeScript: ${block.text}`);
     }
     const folder = await readersFolder(t);
+    const scanned = page === "docs/guides/moderation.md";
+    const settings = scanned ? { PARLEY_SCAN: (await testScanner(t)).url, PARLEY_MAX_FILE_SIZE: "1MiB" } : {};
     let outputs: string[] = [];
-    const byShell = await requestsDuring(t, async (reader) => {
+    const byShell = await requestsDuring(t, settings, async (reader) => {
       outputs = await runShell(shell, reader, folder);
     });
     const compared = compareAnswers(blocks, shell, outputs);
-    const byClient = await requestsDuring(t, (reader) => runTypeScript(blocks, reader, folder));
+    const byClient = await requestsDuring(t, settings, (reader) => runTypeScript(blocks, reader, folder));
     assert.ok(byShell.length > 0);
     assert.deepEqual(byClient, byShell);
     t.diagnostic(`${shell.length} blocks run, ${byShell.length} requests, ${compared} answers compared`);
   });
 }
 
-test("the TypeScript of docs/api is well typed", async (t) => {
+test("the TypeScript of docs/api and these guides is well typed", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "parley-docs-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const [setUp] = (await blocksOf(OVERVIEW)).filter(({ language }) => language === "ts");
   const files = [];
-  for (const page of await apiPages()) {
+  for (const page of PAIRED) {
     const own = await blocksOf(page);
     files.push(page.replaceAll("/", "-").replace(".md", ".ts"));
     await writeFile(join(folder, files.at(-1)!), moduleOf(page === OVERVIEW ? own : [setUp!, ...own]));

@@ -33,7 +33,9 @@ const SECTIONS: Record<string, Record<string, string[]>> = {
     Start: below("", "README tour"),
     "Build an app": [
       ...below("guides/", "add-chat-to-your-app embed sign-in offline"),
-      ...below("", "push sharing"),
+      ...below("", "push"),
+      ...below("guides/", "moderation moving-in"),
+      ...below("", "sharing"),
     ],
     Packages: [
       ...["client", "sync", "react", "embed"].map((name) => `packages/parley-${name}/README.md`),

@@ -134,6 +134,23 @@ for (const page of PAIRED) {
   });
 }
 
+test("every curl of docs/guides/add-chat-to-your-app.md runs", { skip: noCurl }, async (t) => {
+  const command = await commandLine(t, SETTINGS);
+  const token = tokenOf(await command.serve());
+  const [setUp] = (await blocksOf(OVERVIEW)).filter(({ language }) => language === "sh");
+  const own = (await blocksOf("docs/guides/add-chat-to-your-app.md")).filter(
+    ({ language }) => language === "sh",
+  );
+  // Nothing listens there.
+  const shell = [setUp!, ...own].map(({ language, text }) => ({
+    language,
+    text: text.replace("https://push.shop.example/", "http://127.0.0.1:9/"),
+  }));
+  const outputs = await runShell(shell, { command, token }, await readersFolder(t));
+  assert.match(outputs.at(-2)!, /"text":"Your order is packed\."/);
+  assert.match(outputs.at(-1)!, /"secret":"whsec_/);
+});
+
 test("the TypeScript of docs/api and these guides is well typed", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "parley-docs-"));
   t.after(() => rm(folder, { recursive: true, force: true }));

@@ -51,10 +51,12 @@ test("parley dev shows two people side by side, and removes its data at the end"
   await message(page, "Hello Ada").nth(1).waitFor();
   const lines = await page.locator("pre").textContent();
   assert.equal(lines!.trim().split("\n").length, 10);
-  // The first page of the documentation has the same ones.
-  const [shown] = await codeBlocks(join(ROOT, "docs/README.md"), "html");
-  const withToken = lines!.replace(/(?<=token=")[^"]+/, "TOKEN");
-  assert.equal(withToken, shown!.replaceAll("http://127.0.0.1:8080", command.url));
+  // The first pages of the documentation and of the repository have the same ones.
+  const withoutToken = lines!
+    .replace(/(?<=token=")[^"]+/, "TOKEN")
+    .replaceAll(command.url, "http://127.0.0.1:8080");
+  for (const path of ["docs/README.md", "README.md"])
+    assert.equal((await codeBlocks(join(ROOT, path), "html"))[0], withoutToken, path);
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.getByRole("button", { name: "Copy" }).click();
   await page.getByText("Copied.").waitFor();

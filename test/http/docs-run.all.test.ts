@@ -134,22 +134,24 @@ for (const page of PAIRED) {
   });
 }
 
-test("every curl of docs/guides/add-chat-to-your-app.md runs", { skip: noCurl }, async (t) => {
-  const command = await commandLine(t, SETTINGS);
-  const token = tokenOf(await command.serve());
-  const [setUp] = (await blocksOf(OVERVIEW)).filter(({ language }) => language === "sh");
-  const own = (await blocksOf("docs/guides/add-chat-to-your-app.md")).filter(
-    ({ language }) => language === "sh",
-  );
-  // Nothing listens there.
-  const shell = [setUp!, ...own].map(({ language, text }) => ({
-    language,
-    text: text.replace("https://push.shop.example/", "http://127.0.0.1:9/"),
-  }));
-  const outputs = await runShell(shell, { command, token }, await readersFolder(t));
-  assert.match(outputs.at(-2)!, /"text":"Your order is packed\."/);
-  assert.match(outputs.at(-1)!, /"secret":"whsec_/);
-});
+for (const [page, printed] of [
+  ["add-chat-to-your-app", [/"text":"Your order is packed\."/, /"secret":"whsec_/]],
+  ["sign-in", [/"username":"42".*"display_name":"Ada Lovelace"/, /"subject":"auth0\|42"/]],
+] as const) {
+  test(`every curl of docs/guides/${page}.md runs`, { skip: noCurl }, async (t) => {
+    const command = await commandLine(t, { ...SETTINGS, PARLEY_JWT_SECRET: "s".repeat(32) });
+    const token = tokenOf(await command.serve());
+    const [setUp] = (await blocksOf(OVERVIEW)).filter(({ language }) => language === "sh");
+    const own = (await blocksOf(`docs/guides/${page}.md`)).filter(({ language }) => language === "sh");
+    // Nothing listens there.
+    const shell = [setUp!, ...own].map(({ language, text }) => ({
+      language,
+      text: text.replace("https://push.shop.example/", "http://127.0.0.1:9/"),
+    }));
+    const outputs = await runShell(shell, { command, token }, await readersFolder(t));
+    for (const [i, pattern] of printed.entries()) assert.match(outputs.at(i - 2)!, pattern);
+  });
+}
 
 test("the TypeScript of docs/api and these guides is well typed", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "parley-docs-"));

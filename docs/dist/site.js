@@ -32,6 +32,20 @@ const letScroll = () => {
 };
 addEventListener("resize", letScroll);
 
+// Pictures that move, and a button that stops them. They begin still for readers who want less motion.
+
+for (const picture of document.querySelectorAll("[data-moving]")) {
+  const { src: still } = picture;
+  const button = make("button", { type: "button", className: "button" });
+  const show = (moves) => {
+    picture.src = moves ? picture.dataset.moving : still;
+    button.textContent = moves ? "Stop" : "Play";
+    button.onclick = () => show(!moves);
+  };
+  show(!matchMedia("(prefers-reduced-motion: reduce)").matches);
+  picture.after(button);
+}
+
 // Tabs: the same choice in each group, on all pages.
 
 const CHOICE = "parley-docs-tab";

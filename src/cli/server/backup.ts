@@ -14,7 +14,7 @@ import { syncFile, syncFolder } from "../../util/durable.ts";
 import type { Io } from "../io.ts";
 import { asOperatorError } from "../system-errors.ts";
 import { counted } from "../text.ts";
-import { copyBlob, copySecret, FOLDER_MODE } from "./copies.ts";
+import { copyBlob, copySecret, FOLDER_MODE, reportUploads } from "./copies.ts";
 import { getDataFolder, readEmbeddedConfig, withDataAccess } from "./data.ts";
 import { databaseFinding, type Finding, fileFinding, formatFinding, inFolder } from "./findings.ts";
 import { amount, createWatch, type Watch } from "./watch.ts";
@@ -51,6 +51,7 @@ export async function backup(io: Io, target: string): Promise<number> {
       await noteBackup(from, accounts.clock()).catch((error) =>
         io.warn(`The time of the backup was not noted for the metrics: ${error.message}.`),
       );
+      await reportUploads(io, accounts.db);
       io.print(`Backed up ${amount(made)} to ${folder}: ${counted(made.findings, "finding")}.`);
       return made.findings > 0 ? 1 : 0;
     } catch (error) {

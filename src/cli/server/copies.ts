@@ -3,11 +3,14 @@ import { join } from "node:path";
 import { blobPath } from "../../blobs/disk.ts";
 import type { BlobReader } from "../../blobs/store.ts";
 import { type Fault, faultOf } from "../../core/upkeep/integrity.ts";
+import { countUnfinishedUploads } from "../../db/queries/files/upload-resumable.ts";
 import { isSmallFile } from "../../db/queries/storage/small-files.ts";
 import type { StoredFile } from "../../db/queries/upkeep/integrity.ts";
 import type { Reader } from "../../db/sql.ts";
 import { OperatorError } from "../../errors.ts";
 import { syncFile } from "../../util/durable.ts";
+import type { Io } from "../io.ts";
+import { counted } from "../text.ts";
 import type { Watch } from "./watch.ts";
 
 /** Backups and restored folders are readable by their owner only. */
@@ -46,6 +49,13 @@ async function write(file: FileHandle, chunk: Uint8Array, path: string): Promise
   } catch (error) {
     throw new OperatorError(`${path} cannot be written: ${(error as Error).message}.`, { cause: error });
   }
+}
+
+/** Says how many unfinished uploads a copy lacks: only the store of the original has their parts. */
+export async function reportUploads(io: Io, db: Reader): Promise<void> {
+  const count = await countUnfinishedUploads(db);
+  if (count > 0)
+    io.warn(`Without ${counted(count, "unfinished upload")}: the clients must start them again on the copy.`);
 }
 
 /** Copies the secret that signs links. Returns false if there is none. */

@@ -24,6 +24,7 @@ import { roundedSize } from "../../util/sizes.ts";
 import type { Io } from "../io.ts";
 import { startProgress } from "../progress.ts";
 import { counted, jsonLine } from "../text.ts";
+import { reportUploads } from "./copies.ts";
 import { getDataFolder } from "./data.ts";
 
 /** Events numbered in one write. */
@@ -63,6 +64,7 @@ export async function move(io: Io, options: MoveOptions): Promise<number> {
   while (rowsMove && (await hasUnnumbered(source))) await source.write("numberEvents", { limit: AT_ONCE });
   if (rowsMove) await moveRows(io, source, target, storeMoves ? TABLES : [...TABLES, ...OF_THE_STORE]);
   const faults = storeMoves ? await moveFiles(io, source, from, to, isResumed) : 0;
+  if (storeMoves) await reportUploads(io, source);
   // Fails if another process has used the database meanwhile.
   await source.claim("move");
   await target.claim("move");

@@ -25,6 +25,12 @@ async function stopped(t: TestContext): Promise<CommandLine> {
   form.set("file", new File(["x".repeat(50_000)], "large.txt"));
   const uploaded = await fetch(`${command.url}/v1/attachments`, { method: "POST", headers, body: form });
   assert.equal(uploaded.status, 201);
+  const started = await fetch(`${command.url}/v1/uploads?filename=a.txt`, {
+    method: "POST",
+    headers: { ...headers, "upload-complete": "?0", "content-type": "application/octet-stream" },
+    body: "begun",
+  });
+  assert.equal(started.status, 201);
   assert.equal(await server.stop(), 0);
   return command;
 }
@@ -126,6 +132,7 @@ test("a move reports a missing file and moves everything else", async (t) => {
   assert.equal(code, 1, stderr);
   assert.match(stderr, /"large\.txt" cannot be moved: its bytes are missing/);
   assert.match(stdout, /Moved and compared 0 files/);
+  assert.match(stderr, /^Without 1 unfinished upload: /m);
   command.env.PARLEY_DATA = other;
   await command.serve();
 });

@@ -27,6 +27,16 @@ export const NO_CALLBACKS: Callbacks = {
   onOutdated() {},
 };
 
+/** The connections of a node to a database server, for its operator. The counts are since the start. */
+export interface ConnectionStats {
+  used: number;
+  idle: number;
+  /** How often a write was repeated because it conflicted with another. */
+  conflicts: number;
+  /** How often the session was lost, and with it the claims on background work. */
+  lostSessions: number;
+}
+
 /** A database of either engine. Writes are named and take plain data, so that they can run anywhere. */
 export interface Database extends QuickReader {
   /** Reads for requests that read a lot. Other reads and all writes come first. */
@@ -50,6 +60,8 @@ export interface Database extends QuickReader {
   revocations(): number | null;
   /** Returns the time of the database server in Unix milliseconds; null if it is unknown, or the clock is that of this machine. */
   serverTime(): number | null;
+  /** Null without a database server. */
+  connectionStats(): ConnectionStats | null;
   /** Reports whether this process may do this kind of background work now. Only one of those that share a database may. */
   claim(work: string): Promise<boolean>;
   /** Sends short ASCII texts without line breaks to all nodes, this one included. They are stored nowhere, and may be lost. */

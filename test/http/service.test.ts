@@ -9,7 +9,8 @@ import { SCOPES } from "../../src/core/people/tokens.ts";
 import { startApp, startOn, testConfig } from "../support/app.ts";
 import { listen } from "../support/event-stream.ts";
 import { eventually } from "../support/files-on-disk.ts";
-import { startOnEngine } from "../support/on-engines.ts";
+import { ENGINES, startOnEngine } from "../support/on-engines.ts";
+import { read as done, send } from "../support/people.ts";
 import { openSocket } from "../support/raw-socket.ts";
 
 test("health needs no token, metrics need admin", async (t) => {
@@ -75,6 +76,36 @@ test("metrics count requests by route and status, without paths or queries", asy
     assert.match(text, new RegExp(`^${name} \\d+`, "m"));
   }
   assert.ok(!text.includes("secret"));
+});
+
+test("metrics show backlogs, and connections to PostgreSQL", async (t) => {
+  for (const engine of ENGINES) {
+    const server = await startOnEngine(t, engine);
+    const admin = await server.user({ scopes: SCOPES });
+    const read = async () => (await fetch(`${server.url}/metrics`, { headers: admin.headers })).text();
+    const metric = async (name: string) =>
+      Number(
+        (await read())
+          .split("\n")
+          .find((line) => line.startsWith(`${name} `))
+          ?.split(" ")[1],
+      );
+    // The receiver does not exist, so the delivery waits.
+    const hook = { url: "https://receiver.invalid/hook" };
+    const { id } = await done<{ id: string }>(send(server, admin, "POST", "/v1/webhooks", hook), 201);
+    await done(send(server, admin, "POST", `/v1/webhooks/${id}/test`), 200);
+    assert.equal(await metric('parley_backlog{work="deliveries"}'), 1);
+    assert.ok(await eventually(async () => (await metric('parley_backlog{work="events"}')) === 0));
+    assert.equal(await metric('parley_backlog{work="search"}'), 0);
+    assert.ok(await eventually(async () => (await metric("parley_event_loop_delay_seconds")) > 0));
+    assert.ok((await metric("process_heap_bytes")) > 1_000_000);
+    if (engine === "SQLite") assert.doesNotMatch(await read(), /parley_database_connections/);
+    else {
+      assert.ok((await metric('parley_database_connections{state="idle"}')) > 0);
+      assert.equal(await metric("parley_write_conflicts_total"), 0);
+      assert.equal(await metric("parley_lost_sessions_total"), 0);
+    }
+  }
 });
 
 test("metrics show version, state of each part, disk and streams", async (t) => {

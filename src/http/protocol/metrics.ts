@@ -1,9 +1,10 @@
 import type { Server } from "node:http";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Registry } from "@prometheus-io/client";
 import metadata from "../../../package.json" with { type: "json" };
 import type { Core } from "../../core/node/core.ts";
 import { TRANSPORTS } from "../../core/node/event-hub.ts";
-import { countTombstones, queuedWrites } from "../../core/upkeep/backlog.ts";
+import { countBacklogs, countTombstones, queuedWrites } from "../../core/upkeep/backlog.ts";
 import { isUp, measureClockSkew, PARTS } from "../../core/upkeep/health.ts";
 import { measureStorage } from "../../core/upkeep/storage.ts";
 import { measureDisk, readLastBackup } from "../../util/data-folder.ts";
@@ -46,6 +47,7 @@ export class Metrics {
     });
     addGauges(server, this.#core, this.#folders, registers);
     addStates(this.#core, registers);
+    addLoad(this.#core, registers);
     server.on("connection", (socket) => {
       socket.once("close", () => {
         bytes.inc({ direction: "in" }, socket.bytesRead);
@@ -78,8 +80,69 @@ function addStates(core: Core, registers: Registry[]): void {
   });
 }
 
-function addGauges(server: Server, core: Core, { used, backedUp }: Folders, registers: Registry[]): void {
-  const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
+/** Adds what shows at 3 am why the service is slow: backlogs, connections to the database, the event loop and the heap. */
+function addLoad(core: Core, registers: Registry[]): void {
+  new Gauge({
+    name: "parley_backlog",
+    help: "What waits for background work, counted up to 10,000.",
+    labelNames: ["work"],
+    registers,
+    async collect() {
+      for (const [work, count] of await countBacklogs(core)) this.set({ work }, count);
+    },
+  });
+  const delays = monitorEventLoopDelay({ resolution: 20 });
+  delays.enable();
+  const gauge = gaugesOf(registers);
+  gauge(
+    "parley_event_loop_delay_seconds",
+    "The longest delay of the event loop since the last request for metrics.",
+    () => {
+      const longest = delays.max / 1e9;
+      delays.reset();
+      return longest;
+    },
+  );
+  gauge("process_heap_bytes", "The used heap of JavaScript.", () => process.memoryUsage().heapUsed);
+  if (core.db.connectionStats() === null) return;
+  const stats = () => core.db.connectionStats()!;
+  new Gauge({
+    name: "parley_database_connections",
+    help: "Connections of the pool.",
+    labelNames: ["state"],
+    registers,
+    collect() {
+      this.set({ state: "used" }, stats().used);
+      this.set({ state: "idle" }, stats().idle);
+    },
+  });
+  const counter = (name: string, help: string, read: () => number) =>
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  counter(
+    "parley_write_conflicts_total",
+    "Repetitions of writes that conflicted with others.",
+    () => stats().conflicts,
+  );
+  counter(
+    "parley_lost_sessions_total",
+    "How often the session of this node in the database was lost.",
+    () => stats().lostSessions,
+  );
+}
+
+type Read = () => number | Promise<number>;
+
+/** Returns a function that adds a gauge of a number. */
+function gaugesOf(registers: Registry[]): (name: string, help: string, read: Read) => void {
+  return (name, help, read) =>
     new Gauge({
       name,
       help,
@@ -88,6 +151,10 @@ function addGauges(server: Server, core: Core, { used, backedUp }: Folders, regi
         this.set(await read());
       },
     });
+}
+
+function addGauges(server: Server, core: Core, { used, backedUp }: Folders, registers: Registry[]): void {
+  const gauge = gaugesOf(registers);
   gauge(
     "parley_http_connections",
     "Open connections.",

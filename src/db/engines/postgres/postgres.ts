@@ -4,6 +4,7 @@ import pg from "pg";
 import { OperatorError, ParleyError } from "../../../errors.ts";
 import {
   type Callbacks,
+  type ConnectionStats,
   type Database,
   NO_CALLBACKS,
   type WriteInput,
@@ -142,6 +143,7 @@ class PostgresDatabase implements Database {
   /** Keys with writes that conflicted with another node's. Until none waits here, each write takes a lock that nodes share. */
   readonly #contended = new Set<string>();
   #waitingTurns = 0;
+  #conflicts = 0;
   #closed: Promise<void> | undefined;
 
   constructor(
@@ -211,6 +213,12 @@ class PostgresDatabase implements Database {
     return this.#session.serverTime();
   }
 
+  connectionStats(): ConnectionStats {
+    const { totalCount, idleCount } = this.#pool;
+    const lostSessions = this.#session.lostCount();
+    return { used: totalCount - idleCount, idle: idleCount, conflicts: this.#conflicts, lostSessions };
+  }
+
   async claim(work: string): Promise<boolean> {
     try {
       return await this.#session.claim(work);
@@ -266,6 +274,7 @@ class PostgresDatabase implements Database {
         return result;
       } catch (error) {
         if (!isConflict(error) || tries === MAX_TRIES) throw postgresError(error);
+        this.#conflicts++;
         if (key !== undefined) this.#contended.add(key);
         await sleep(RETRY_MS * tries * Math.random());
       }

@@ -40,6 +40,7 @@ export class PostgresSession {
   #confirmedAt = Number.NEGATIVE_INFINITY;
   /** The server's time when `performance.now()` was 0. */
   #serverStart: number | null = null;
+  #lostCount = 0;
   #isOutdated = false;
   #closed = false;
   #wasOpen = false;
@@ -62,6 +63,11 @@ export class PostgresSession {
   /** Returns the server's time in Unix milliseconds; null if it is unknown. */
   serverTime(): number | null {
     return this.#serverStart === null ? null : this.#serverStart + performance.now();
+  }
+
+  /** Returns how often the connection was lost since the start. */
+  lostCount(): number {
+    return this.#lostCount;
   }
 
   /** Reports whether the database was migrated to a schema that this release does not support. */
@@ -221,6 +227,7 @@ export class PostgresSession {
   #lose(client: Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
+    if (!this.#closed) this.#lostCount++;
     this.#held.clear();
     this.#confirmedAt = Number.NEGATIVE_INFINITY;
     this.#serverStart = null;

@@ -123,6 +123,10 @@ class SqliteDatabase extends ConnectionReader implements Database {
     return null;
   }
 
+  connectionStats(): null {
+    return null;
+  }
+
   /** Always true: a data folder has only one server. */
   async claim(): Promise<boolean> {
     return true;

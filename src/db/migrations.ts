@@ -1,18 +1,18 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { listAssets, readAsset } from "../assets.ts";
 import { OperatorError } from "../errors.ts";
 
 /** Reads the migrations of an engine in their order: files `NNNN-name.sql`. The first creates the schema of 0.1.0. */
-export function readMigrations(folder: URL): string[] {
-  return readdirSync(folder)
+export function readMigrations(folder: string): string[] {
+  return listAssets(folder)
     .filter((name) => name.endsWith(".sql"))
     .sort()
-    .map((name) => readFileSync(new URL(name, folder), "utf8"));
+    .map((name) => readAsset(folder + name).toString());
 }
 
 /** The schema of 0.1.0: the version that the first migration creates, and the file with the steps from earlier schemas. */
 interface Base {
   version: number;
-  steps: URL;
+  steps: string;
 }
 
 /** Returns the SQL that brings a schema from this version to the newest. 0 is an empty database. */
@@ -27,8 +27,9 @@ export function pendingMigrations(
 }
 
 /** Reads the steps from the first schema to that of 0.1.0. Step n brings a schema to version n + 1. */
-export function readSteps(file: URL): string[] {
-  return readFileSync(file, "utf8")
+export function readSteps(file: string): string[] {
+  return readAsset(file)
+    .toString()
     .split(/^-- Schema version \d+: .*$/m)
     .slice(1);
 }

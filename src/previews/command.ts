@@ -1,12 +1,13 @@
 import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { assetUrl } from "../assets.ts";
 import { OperatorError } from "../errors.ts";
 
 /** The first version of sharp without known vulnerabilities in its decoders. */
 const LEAST_VERSION = [0, 35, 4];
 const CHILD = fileURLToPath(new URL("./child.ts", import.meta.url));
-const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
+const MODULES = fileURLToPath(assetUrl("node_modules"));
 const PRLIMITS = ["/usr/bin/prlimit", "/bin/prlimit"];
 
 /** CPU time of one process, for all its pictures. The process is replaced after half of it. */
@@ -26,7 +27,7 @@ export function findSharp(): string[] {
     const found = version ? `version ${version} is installed` : "it is not installed";
     throw new OperatorError(
       `PARLEY_PREVIEWS needs the package sharp, version ${LEAST_VERSION.join(".")} or newer, and ${found}. ` +
-        "In the folder of Parley run: npm install sharp",
+        "Install it beside Parley: npm install sharp",
     );
   }
   const modules = dirname(folder);
@@ -59,7 +60,9 @@ export function childCommand(readable: readonly string[]): { command: string[]; 
   const prlimit = PRLIMITS.find((path) => existsSync(path));
   // Resolving a symlink reads the link itself, too.
   const linked = lstatSync(MODULES, { throwIfNoEntry: false })?.isSymbolicLink() ? [MODULES] : [];
-  const folders = [...readable, findFolder("thumbhash")!, ...linked, dirname(CHILD)];
+  // The code of the package contains thumbhash.
+  const thumbhash = findFolder("thumbhash") ?? dirname(CHILD);
+  const folders = [...readable, thumbhash, ...linked, dirname(CHILD)];
   const node = [
     process.execPath,
     ...["--permission", "--allow-addons", "--no-warnings"],

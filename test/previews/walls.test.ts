@@ -74,7 +74,7 @@ test("the process has no environment and its own kernel limits", async (t) => {
 test("sharp must be installed and recent enough", async (t) => {
   const place = mkdtempSync(join(tmpdir(), "parley-sharp-"));
   t.after(() => rmSync(place, { recursive: true }));
-  for (const file of ["src/previews/command.ts", "src/errors.ts"])
+  for (const file of ["src/previews/command.ts", "src/assets.ts", "src/errors.ts"])
     cpSync(join(ROOT, file), join(place, file));
   writeFileSync(join(place, "package.json"), '{ "type": "module" }');
   const { findSharp } = (await import(

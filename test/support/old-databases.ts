@@ -20,12 +20,12 @@ export type Engine = "sqlite" | "postgres";
 export type Row = Record<string, string | number | Uint8Array | null>;
 export type Rows = (readonly [table: string, row: Row])[];
 
-const SOURCES = new URL("../../src/db/engines/", import.meta.url);
+const SOURCES = "src/db/engines/";
 /** Returns the SQL of the first schema, followed by each migration. */
 const stepsOf = (engine: Engine): string[] => [
   readFileSync(new URL(`first-schemas/${engine}.sql`, import.meta.url), "utf8"),
-  ...readSteps(new URL(`${engine}/before-0.1.0.sql`, SOURCES)),
-  ...readMigrations(new URL(`${engine}/migrations/`, SOURCES)).slice(1),
+  ...readSteps(`${SOURCES}${engine}/before-0.1.0.sql`),
+  ...readMigrations(`${SOURCES}${engine}/migrations/`).slice(1),
 ];
 const STEPS: Record<Engine, string[]> = { sqlite: stepsOf("sqlite"), postgres: stepsOf("postgres") };
 /** The last schema version of PostgreSQL whose releases do not detect a newer schema while they run. */

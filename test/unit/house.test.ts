@@ -192,7 +192,7 @@ test("packages: only in their folders", () => {
     ["src/app.ts", files],
     ["src/blobs/a.ts", files],
     ["src/cli/a.ts", files],
-    ["src/db/a.ts", files],
+    ["src/assets.ts", files],
     ["src/util/a.ts", files],
   ])
     sees(house.packages, path!, text!);

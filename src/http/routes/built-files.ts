@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
+import { hasAsset, readAsset } from "../../assets.ts";
 import { type FixedAnswer, fixedAnswer } from "../protocol/fixed.ts";
 
 const POLICY = [
@@ -59,14 +59,10 @@ export function isBuiltFile(name: string): boolean {
 }
 
 /** Reads a file of what was built for browsers, with its compressed forms beside it. */
-export function readBuiltFile(
-  folder: URL,
-  path: string,
-  headers: Readonly<Record<string, string>>,
-): FixedAnswer {
+export function readBuiltFile(path: string, headers: Readonly<Record<string, string>>): FixedAnswer {
   const read = (suffix: string) =>
-    fixedAnswer(TYPES.get(toExtension(path))!, readFileSync(new URL(path + suffix, folder)), headers);
-  const codings = CODINGS.filter(([, suffix]) => existsSync(new URL(path + suffix, folder)));
+    fixedAnswer(TYPES.get(toExtension(path))!, readAsset(path + suffix), headers);
+  const codings = CODINGS.filter(([, suffix]) => hasAsset(path + suffix));
   if (codings.length === 0) return read("");
   return { ...read(""), compressed: new Map(codings.map(([coding, suffix]) => [coding, read(suffix)])) };
 }

@@ -1,10 +1,10 @@
-import { readdirSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
+import { listAssets } from "../../assets.ts";
 import { ParleyError } from "../../errors.ts";
 import { type FixedAnswer, sendFixed } from "../protocol/fixed.ts";
 import { isBuiltFile, pageHeaders, readBuiltFile } from "./built-files.ts";
 
-const DIST = new URL("../../../console/dist/", import.meta.url);
+const DIST = "console/dist/";
 
 // The console makes requests only to this server, and uploaded files never run in it: they are shown as images, audio, video
 // or text, or by the browser's PDF viewer, which gets them as blobs in a frame.
@@ -26,11 +26,11 @@ const FIXED = ["push-worker.js", "manifest.webmanifest", "icon-192.png", "icon-5
 /** Adds the web console. It is public: everything it shows comes from the API, with the user's token. */
 export function consoleRoutes(app: FastifyInstance): void {
   const open = { config: { public: true } };
-  const page = readBuiltFile(DIST, "index.html", SAFETY);
+  const page = readBuiltFile(`${DIST}index.html`, SAFETY);
   app.get("/", open, async (request, reply) => sendFixed(request, reply, page));
   for (const name of FIXED) {
     // The worker loads nothing and makes no requests.
-    const answer = readBuiltFile(DIST, name, { ...SAFETY, "content-security-policy": "default-src 'none'" });
+    const answer = readBuiltFile(DIST + name, { ...SAFETY, "content-security-policy": "default-src 'none'" });
     app.get(`/${name}`, open, async (request, reply) => sendFixed(request, reply, answer));
   }
   const assets = readAssets();
@@ -44,6 +44,6 @@ export function consoleRoutes(app: FastifyInstance): void {
 function readAssets(): Map<string, FixedAnswer> {
   // Each name has a hash of the content, so content under a name never changes.
   const headers = { ...SAFETY, "cache-control": "public, max-age=31536000, immutable" };
-  const names = readdirSync(new URL("assets/", DIST)).filter(isBuiltFile);
-  return new Map(names.map((name) => [name, readBuiltFile(DIST, `assets/${name}`, headers)]));
+  const names = listAssets(`${DIST}assets/`).filter(isBuiltFile);
+  return new Map(names.map((name) => [name, readBuiltFile(`${DIST}assets/${name}`, headers)]));
 }

@@ -1,13 +1,12 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import type { FastifyInstance } from "fastify";
+import { listAssets, readAsset } from "../../assets.ts";
 import { readFields } from "../../core/resource/fields.ts";
 import { ParleyError } from "../../errors.ts";
 import { type FixedAnswer, fixedAnswer, sendFixed } from "../protocol/fixed.ts";
 import { queryOf } from "../protocol/operation.ts";
 import { compress, isBuiltFile, once, pageHeaders, readBuiltFile } from "./built-files.ts";
 
-const DIST = new URL("../../../docs/dist/", import.meta.url);
+const DIST = "docs/dist/";
 
 /** The script of the pages changes no HTML by text. */
 const HEADERS = pageHeaders("trusted-types 'none'");
@@ -20,7 +19,7 @@ export function docsRoutes(app: FastifyInstance): void {
   const open = { config: { public: true } };
   const answers = listAnswers();
   for (const name of ["openapi.json", "openapi-3.0.json"]) {
-    const document = once(() => readDocument(name));
+    const document = once(async () => readDocument(name));
     app.get(`/${name}`, open, async (request, reply) => {
       readFields({}, queryOf(request));
       return sendFixed(request, reply, await document());
@@ -44,24 +43,24 @@ export function missingDocsPage(path: string): { page: string; headers: Record<s
   if (first !== "docs" || rest.length === 0 || rest.length > MAX_DEPTH) return undefined;
   // The links of the page are relative, as if it were in the first folder.
   const up = "../".repeat(rest.length - 1);
-  notFound ??= readFileSync(new URL("404.html", DIST), "utf8");
+  notFound ??= readAsset(`${DIST}404.html`).toString();
   const page = notFound.replaceAll(/ (href|src|data-index)="(?![#/]|\w+:)/g, ` $1="${up}`);
   return { page, headers: HEADERS };
 }
 
 /** Returns the answers by path. Each file is read at its first request, because most are never requested. */
 function listAnswers(): Map<string, () => Promise<FixedAnswer>> {
-  const paths = readdirSync(DIST, { recursive: true, encoding: "utf8" }).filter(isBuiltFile);
+  const paths = listAssets(DIST).filter(isBuiltFile);
   return new Map(
     paths.map((path) => {
-      const read = async () => readBuiltFile(DIST, path, HEADERS);
+      const read = async () => readBuiltFile(DIST + path, HEADERS);
       // WebP is compressed already.
       return [path, path.endsWith(".webp") ? once(read) : once(async () => compress(await read()))];
     }),
   );
 }
 
-async function readDocument(name: string): Promise<FixedAnswer> {
-  const document = await readFile(new URL(`../openapi/${name}`, import.meta.url), "utf8");
+function readDocument(name: string): FixedAnswer {
+  const document = readAsset(`src/http/openapi/${name}`).toString();
   return fixedAnswer("application/json; charset=utf-8", JSON.stringify(JSON.parse(document)), {});
 }

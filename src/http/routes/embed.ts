@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
+import { listAssets } from "../../assets.ts";
 import { ParleyError } from "../../errors.ts";
 import { sendFixed } from "../protocol/fixed.ts";
 import { compress, isBuiltFile, once, readBuiltFile } from "./built-files.ts";
 
-const SERVED = new URL("../../../packages/parley-embed/served/", import.meta.url);
+const SERVED = "packages/parley-embed/served/";
 
 /** Pages of all origins load these files, which are the same for everybody. */
 const OPEN = {
@@ -19,7 +19,7 @@ const SHORT = { ...OPEN, "cache-control": "public, max-age=300" };
 /** Adds the web components: `/embed.js` leads to the script of this version, which has its labels beside it. */
 export function embedRoutes(app: FastifyInstance): void {
   const open = { config: { public: true } };
-  const paths = readdirSync(SERVED, { recursive: true, encoding: "utf8" }).filter(isBuiltFile).sort();
+  const paths = listAssets(SERVED).filter(isBuiltFile).sort();
   const version = toVersion(paths);
   const current = listAnswers(paths, IMMUTABLE);
   // A cached redirect leads to an earlier version, and one of another node to a later one.
@@ -41,12 +41,12 @@ export function embedRoutes(app: FastifyInstance): void {
 
 function listAnswers(paths: readonly string[], headers: Readonly<Record<string, string>>) {
   return new Map(
-    paths.map((path) => [path, once(() => compress(readBuiltFile(SERVED, path, headers)))] as const),
+    paths.map((path) => [path, once(() => compress(readBuiltFile(SERVED + path, headers)))] as const),
   );
 }
 
 /** Returns a name that changes with each file, so that caches may keep the files below it. */
 function toVersion(paths: readonly string[]): string {
-  const tags = paths.map((path) => `${path} ${readBuiltFile(SERVED, path, {}).headers.etag}`);
+  const tags = paths.map((path) => `${path} ${readBuiltFile(SERVED + path, {}).headers.etag}`);
   return createHash("sha256").update(tags.join("\n")).digest("base64url").slice(0, 16);
 }

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
+import { readAsset } from "../../assets.ts";
 import type { HelloPerson } from "../../config/settings.ts";
 import { ParleyError } from "../../errors.ts";
 import { isLoopback } from "../../util/addresses.ts";
@@ -7,7 +7,7 @@ import { fixedAnswer, sendFixed } from "../protocol/fixed.ts";
 import { escapeHtml, HTML_TYPE } from "../protocol/html.ts";
 import { pageHeaders, readBuiltFile } from "./built-files.ts";
 
-const FOLDER = new URL("../hello/", import.meta.url);
+const FOLDER = "src/http/hello/";
 const HEADERS = pageHeaders("trusted-types 'none'");
 
 /** Adds the page /hello of `parley dev`, which shows people side by side and the lines that make such a page. */
@@ -25,7 +25,7 @@ export function helloRoutes(
     return sendFixed(request, reply, page);
   });
   for (const name of ["hello.css", "hello.js"]) {
-    const answer = readBuiltFile(FOLDER, name, HEADERS);
+    const answer = readBuiltFile(FOLDER + name, HEADERS);
     app.get(`/hello/${name}`, open, async (request, reply) => sendFixed(request, reply, answer));
   }
 }
@@ -41,7 +41,7 @@ function render(people: readonly HelloPerson[], origin: string): string {
     name: escapeHtml(first!.name),
     code: escapeHtml(linesFor(first!, origin)),
   };
-  const html = readFileSync(new URL("index.html", FOLDER), "utf8");
+  const html = readAsset(`${FOLDER}index.html`).toString();
   return html.replace(/{(\w+)}/g, (_, name: string) => parts[name]!);
 }
 

@@ -18,7 +18,7 @@ import { eventually } from "../../support/files-on-disk.ts";
 import { makeOldPostgres, UNGUARDED } from "../../support/old-databases.ts";
 import { addUser, aUser, contact } from "../../support/rows.ts";
 
-const MIGRATIONS = readMigrations(new URL("../../../src/db/engines/postgres/migrations/", import.meta.url));
+const MIGRATIONS = readMigrations("src/db/engines/postgres/migrations/");
 
 const BREAKING = "ALTER TABLE contacts RENAME COLUMN body TO json";
 const ADDITIVE = `-- Oldest version beside it: ${VERSION}\nCREATE TABLE more (id TEXT)`;

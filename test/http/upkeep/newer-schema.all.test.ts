@@ -9,7 +9,7 @@ import { settingsOn, testDatabase } from "../../support/engines/postgres.ts";
 import { listen } from "../../support/event-stream.ts";
 import { eventually } from "../../support/files-on-disk.ts";
 
-const MIGRATIONS = readMigrations(new URL("../../../src/db/engines/postgres/migrations/", import.meta.url));
+const MIGRATIONS = readMigrations("src/db/engines/postgres/migrations/");
 
 /** Breaks both reads and writes of old nodes. */
 const BREAKING = "ALTER TABLE contacts RENAME COLUMN body TO json; ALTER TABLE messages DROP COLUMN type";

@@ -4,9 +4,9 @@ import { OperatorError } from "../../../errors.ts";
 import { pendingMigrations, readMigrations, refuseNewer, requireCurrent } from "../../migrations.ts";
 import { isConflict, isLockTimeout } from "./errors.ts";
 
-const MIGRATIONS = readMigrations(new URL("./migrations/", import.meta.url));
+const MIGRATIONS = readMigrations("src/db/engines/postgres/migrations/");
 /** The version that the first migration creates, and the steps from earlier schemas to it. */
-const BASE = { version: 19, steps: new URL("./before-0.1.0.sql", import.meta.url) };
+const BASE = { version: 19, steps: "src/db/engines/postgres/before-0.1.0.sql" };
 const newestOf = (migrations: readonly string[]) => BASE.version + migrations.length - 1;
 /** The schema version of this release. */
 export const VERSION = newestOf(MIGRATIONS);

@@ -2,9 +2,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { OperatorError } from "../../../errors.ts";
 import { pendingMigrations, readMigrations, refuseNewer, requireCurrent } from "../../migrations.ts";
 
-const MIGRATIONS = readMigrations(new URL("./migrations/", import.meta.url));
+const MIGRATIONS = readMigrations("src/db/engines/sqlite/migrations/");
 /** The version that the first migration creates, and the steps from earlier schemas to it. */
-const BASE = { version: 21, steps: new URL("./before-0.1.0.sql", import.meta.url) };
+const BASE = { version: 21, steps: "src/db/engines/sqlite/before-0.1.0.sql" };
 const VERSION = BASE.version + MIGRATIONS.length - 1;
 
 /**

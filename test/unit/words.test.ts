@@ -93,7 +93,7 @@ function filesOf(globs: readonly string[]): string[] {
   return globs.flatMap((glob) => {
     const found = globSync(glob, {
       cwd: ROOT,
-      exclude: (path) => /(?:^|\/)(?:node_modules|data|docs\/dist)$/.test(path),
+      exclude: (path) => /^release$|(?:^|\/)(?:node_modules|data|docs\/dist)$/.test(path),
     });
     assert.ok(found.length > 0, glob);
     return found;

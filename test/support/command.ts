@@ -44,6 +44,7 @@ export interface Served {
 export async function commandLine(
   t: TestContext,
   settings: Record<string, string> = {},
+  program = PARLEY,
 ): Promise<CommandLine> {
   const folder = await mkdtemp(join(tmpdir(), "parley-command-"));
   const served: (() => Promise<unknown>)[] = [];
@@ -64,15 +65,14 @@ export async function commandLine(
   return {
     env,
     url,
-    run: (...args) => ended(start(args, env)),
-    start: (...args) => start(args, env),
-    serve: (...under) => serve(served, env, under),
+    run: (...args) => ended(start([program, ...args], env)),
+    start: (...args) => start([program, ...args], env),
+    serve: (...under) => serve(served, env, [...under, program]),
   };
 }
 
-function start(args: string[], env: Record<string, string>, under: string[] = []): ChildProcess {
-  const [command, ...rest] = [...under, PARLEY, ...args];
-  return spawn(command!, rest, { env, stdio: ["ignore", "pipe", "pipe"] });
+function start([command, ...args]: string[], env: Record<string, string>): ChildProcess {
+  return spawn(command!, args, { env, stdio: ["ignore", "pipe", "pipe"] });
 }
 
 /** Resolves with the exit code, the signal and the output of a process. */
@@ -86,9 +86,9 @@ export async function ended(child: ChildProcess): Promise<Ended> {
 async function serve(
   served: (() => Promise<unknown>)[],
   env: Record<string, string>,
-  under: string[],
+  command: string[],
 ): Promise<Served> {
-  const child = start(["serve"], env, under);
+  const child = start([...command, "serve"], env);
   const [stdout, stderr] = [collect(child.stdout!), collect(child.stderr!)];
   const closed = once(child, "close");
   served.push(() => {

@@ -1,9 +1,10 @@
-// Makes the folder of the npm package `parley-server`: npm run release:server
+// Makes the folder of the npm package `parley-server`.
+// usage: npm run release:server [-- FOLDER]
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { bundleServer, ROOT } from "./bundle.ts";
 
-const FOLDER = join(ROOT, "release/parley-server");
+const FOLDER = process.argv[2] ?? join(ROOT, "release/parley-server");
 /** The files that the code reads by `src/assets.ts`. */
 const ASSETS = [
   "console/dist/**",

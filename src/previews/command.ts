@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { assetUrl } from "../assets.ts";
+import { assetUrl, isOneFile } from "../assets.ts";
 import { OperatorError } from "../errors.ts";
 
 /** The first version of sharp without known vulnerabilities in its decoders. */
@@ -20,6 +20,10 @@ const LIMITS = [`--cpu=${CPU_SECONDS}`, `--data=${2 * 1024 ** 3}`, "--nofile=64"
  * too old. It is not a dependency of Parley, because few servers need it.
  */
 export function findSharp(): string[] {
+  if (isOneFile)
+    throw new OperatorError(
+      "PARLEY_PREVIEWS needs the package sharp, which cannot be part of one file. Unset it, or install Parley as a package: npm install parley-server sharp",
+    );
   const folder = findFolder("sharp");
   const version =
     folder && (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).version as string);

@@ -34,7 +34,7 @@ const MAY_IMPORT: Record<string, string> = {
   core: "db db/queries errors util type:blobs type:config type:previews",
   db: "db/queries assets errors util",
   "db/queries": "db errors util",
-  "db/engines/sqlite": "db errors util",
+  "db/engines/sqlite": "db assets errors util",
   "db/engines/postgres": "db db/queries errors util",
   blobs: "errors util type:config",
   previews: "assets errors util",

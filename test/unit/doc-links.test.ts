@@ -7,7 +7,7 @@ import { test } from "node:test";
 const ROOT = join(import.meta.dirname, "../..");
 const pages = globSync("**/*.md", {
   cwd: ROOT,
-  exclude: (path) => /(?:^|\/)(?:node_modules|data|docs\/dist)$/.test(path),
+  exclude: (path) => /^release$|(?:^|\/)(?:node_modules|data|docs\/dist)$/.test(path),
 });
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 

@@ -40,6 +40,7 @@ export async function bundleServer(folder: string): Promise<void> {
     build: {
       ssr: join(ROOT, "src/main.ts"),
       outDir: folder,
+      emptyOutDir: false,
       target: "node24",
       minify: false,
       license: { fileName: "licenses.md" },

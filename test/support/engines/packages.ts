@@ -19,6 +19,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "/usr/bin/java": ["default-jre-headless"],
   "/usr/bin/javac": ["default-jdk-headless"],
   "/usr/share/java/okhttp.jar": ["libgoogle-gson-java", "libjsr305-java", "libokhttp-java"],
+  "/usr/bin/qemu-aarch64": ["qemu-user", "libstdc++6-arm64-cross"],
   "/usr/lib/python3/dist-packages/dateutil": [
     "python3-certifi",
     "python3-dateutil",

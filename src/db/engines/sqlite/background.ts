@@ -1,4 +1,5 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { startThread } from "../../../assets.ts";
 import { ParleyError } from "../../../errors.ts";
 import type { Statement, ValuesReader } from "../../sql.ts";
 import { type ReadResult, toError } from "./outcome.ts";
@@ -47,7 +48,7 @@ export class BackgroundReader implements ValuesReader {
   }
 
   #start(): Worker {
-    const reader = new Worker(new URL("./reader.ts", import.meta.url), {
+    const reader = startThread(new URL("./reader.ts", import.meta.url), {
       workerData: this.#data,
       resourceLimits: { maxYoungGenerationSizeMb: READER_YOUNG_MB },
     });

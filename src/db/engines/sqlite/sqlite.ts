@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { startThread } from "../../../assets.ts";
 import { OperatorError, ParleyError } from "../../../errors.ts";
 import type { Fuse } from "../../../util/fuse.ts";
 import {
@@ -216,7 +217,7 @@ class SqliteDatabase extends ConnectionReader implements Database {
 
   #startWriter(): Worker {
     const workerData: WriterData = { path: this.#path, busyTimeoutMs: BUSY_TIMEOUT_MS };
-    const writer = new Worker(new URL("./writer.ts", import.meta.url), {
+    const writer = startThread(new URL("./writer.ts", import.meta.url), {
       workerData,
       resourceLimits: { maxYoungGenerationSizeMb: WRITER_YOUNG_MB },
     });

@@ -6,12 +6,6 @@ const { isMainThread } = require("node:worker_threads");
 /** No such folder is read: modules have it in their addresses, and in stack traces. */
 const ROOT = "file:///parley/";
 
-// As bin/parley does. The C library reads it when a process starts, so the process starts once more, with the same id.
-if (isMainThread && process.env.MALLOC_MMAP_THRESHOLD_ === undefined) {
-  const env = { ...process.env, MALLOC_MMAP_THRESHOLD_: "131072" };
-  process.execve(process.execPath, [process.argv0, ...process.argv.slice(2)], env);
-}
-
 registerHooks({
   resolve: (specifier, context, next) => {
     const url = /^(?:\.|file:)/.test(specifier) ? URL.parse(specifier, context.parentURL)?.href : undefined;

@@ -42,7 +42,7 @@ function pack(made: string, node: string): string {
     main: "boot.cjs",
     output: "blob",
     disableExperimentalSEAWarning: true,
-    execArgv: ["--max-semi-space-size=16", "--disable-warning=ExperimentalWarning"],
+    execArgv: ["--max-semi-space-size=16"],
     assets: Object.fromEntries(paths.map((path) => [path, path])),
   };
   writeFileSync(join(made, "config.json"), JSON.stringify(config));

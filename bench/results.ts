@@ -237,6 +237,18 @@ export const OTHERS: Record<string, Row> = {
   growth: { title: "memory, end of a long full load, times that of its beginning", unit: "", most: 1.1 },
   start: { title: "start to first answer", unit: "ms", most: 400 },
   startBare: { title: "start to first answer, bare node:http", unit: "ms" },
+  installCold: {
+    title: "npx … dev to the first message on a page, nothing in npm's cache",
+    unit: "ms",
+    most: 60_000,
+  },
+  installWarm: { title: "the same, all in npm's cache", unit: "ms", most: 5000 },
+  packageSize: { title: "installed npm package, without Node", unit: "MB", most: 60 },
+  packageStart: { title: "start to first answer, npm package", unit: "ms", most: 400 },
+  packageIdle: { title: "memory (RSS), idle, npm package", unit: "MB", most: 110 },
+  fileSize: { title: "single file, with Node", unit: "MB" },
+  fileStart: { title: "start to first answer, single file", unit: "ms" },
+  fileIdle: { title: "memory (RSS), idle, single file", unit: "MB" },
 };
 
 export function verdict(row: Row, value: number): string {

@@ -11,6 +11,7 @@ import { costsOf, warmUp } from "./cost.ts";
 import { eventDelivery } from "./events.ts";
 import { filterRequests, readsBesideSearches, startFilters } from "./filters.ts";
 import { groupCosts, groupCostsOnNodes } from "./groups.ts";
+import { installs } from "./install.ts";
 import { costOfDelivery, costsOfMany, messageDelivery, messageWorks, startMessages } from "./messages.ts";
 import { measureMessengers } from "./messengers.ts";
 import { writePages } from "./page.ts";
@@ -69,6 +70,7 @@ const PARTS = [
   "search",
   "pictures",
   "resumable",
+  "install",
   "long",
   "peers",
   "messengers",
@@ -87,6 +89,7 @@ const BESIDE = [
   "search",
   "pictures",
   "resumable",
+  "install",
   "peers",
   "messengers",
 ];
@@ -278,6 +281,7 @@ async function run(): Promise<void> {
   }
   if (parts.includes("pictures")) report(results, await picturePreviews(folder));
   if (parts.includes("resumable")) report(results, await resumableUploads(folder));
+  if (parts.includes("install")) report(results, await installs(folder));
   if (parts.some((part) => !BESIDE.includes(part))) {
     await measureParley(stack, folder, results);
   }

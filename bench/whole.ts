@@ -90,33 +90,41 @@ export function fillTable(subject: Subject): void {
   settle(subject.folder);
 }
 
-/** The start of a server whose data folder is there already, and its memory when it is left alone. */
-export async function starts(folder: string): Promise<Values> {
-  const starters = {
-    parley: (stack: AsyncDisposableStack) => startParley(stack, join(folder, "start")),
-    bare: (stack: AsyncDisposableStack) => startBare(stack, join(folder, "start-bare")),
-  };
-  const taken: Record<keyof typeof starters, { ms: number[]; mb: number[] }> = {
-    parley: { ms: [], mb: [] },
-    bare: { ms: [], mb: [] },
-  };
+interface Started {
+  port: number;
+  pid: number;
+}
+
+/** Times the start of servers whose data folders are there already, and their memory when they are left alone. */
+export async function timeStarts<Name extends string>(
+  starters: Record<Name, (stack: AsyncDisposableStack) => Promise<Started>>,
+): Promise<Record<Name, { ms: number; mb: number }>> {
+  const names = Object.keys(starters) as Name[];
+  const rounds: Record<Name, { ms: number; mb: number }>[] = [];
   for (let round = -1; round < START_ROUNDS; round++) {
-    for (const name of ["bare", "parley"] as const) {
+    const taken = {} as Record<Name, { ms: number; mb: number }>;
+    for (const name of names) {
       await using stack = new AsyncDisposableStack();
       const begun = performance.now();
       const { port, pid } = await starters[name](stack);
-      await fetch(`http://127.0.0.1:${port}/healthz`);
-      if (round < 0) continue;
-      taken[name].ms.push(performance.now() - begun);
+      await fetch(`http://127.0.0.1:${port}/readyz`);
+      const ms = performance.now() - begun;
       await sleep(IDLE_MS);
-      taken[name].mb.push(memory(pid).now / MB);
+      taken[name] = { ms, mb: memory(pid).now / MB };
     }
+    if (round >= 0) rounds.push(taken);
   }
-  const { parley, bare } = taken;
-  return {
-    start: median(parley.ms),
-    startBare: median(bare.ms),
-    idle: median(parley.mb),
-    idleBare: median(bare.mb),
-  };
+  const medianOf = (name: Name, what: "ms" | "mb") => median(rounds.map((taken) => taken[name][what]));
+  return Object.fromEntries(
+    names.map((name) => [name, { ms: medianOf(name, "ms"), mb: medianOf(name, "mb") }]),
+  ) as Record<Name, { ms: number; mb: number }>;
+}
+
+/** The start and the memory of Parley and of the yardstick. */
+export async function starts(folder: string): Promise<Values> {
+  const { bare, parley } = await timeStarts({
+    bare: (stack) => startBare(stack, join(folder, "start-bare")),
+    parley: (stack) => startParley(stack, join(folder, "start")),
+  });
+  return { start: parley.ms, startBare: bare.ms, idle: parley.mb, idleBare: bare.mb };
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 
 /** Runs a system command. If it fails, throws an error with its output. */
-function system(command: string, ...args: string[]): void {
+export function system(command: string, ...args: string[]): void {
   const { status, error, stderr } = spawnSync(command, args, { encoding: "utf8", timeout: 60_000 });
   if (error || status !== 0) throw new Error(`${command} ${args.join(" ")}: ${error?.message ?? stderr}`);
 }

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "./bundle.ts";
+import { installNode } from "./node.ts";
 import { makePackage } from "./package.ts";
 
 const MACHINES = ["x64", "arm64"];
@@ -22,17 +23,6 @@ const PACKED = "{boot.cjs,LICENSE,{console,dist,docs,packages,src}/**}";
 /** Marks the byte by which Node notices that its file contains a program. */
 const FUSE = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
 const POSTJECT = join(ROOT, "node_modules/postject/dist/cli.js");
-
-/** Installs the Node of `runtime/` for a machine, and returns its folder. */
-function installNode(folder: string, machine: string): string {
-  const at = join(folder, machine);
-  mkdirSync(at);
-  for (const name of ["package.json", "package-lock.json"])
-    copyFileSync(join(ROOT, "runtime", name), join(at, name));
-  const args = ["ci", "--os=linux", `--cpu=${machine}`, "--no-audit", "--no-fund"];
-  execFileSync("npm", args, { cwd: at, stdio: ["ignore", "ignore", "inherit"] });
-  return join(at, `node_modules/node-linux-${machine}`);
-}
 
 /** Writes the code and files of a package as Node wants them inside of its file. */
 function pack(made: string, node: string): string {

@@ -15,6 +15,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "/usr/bin/curl": ["curl"],
   "/usr/sbin/pgbouncer": ["pgbouncer"],
   "/usr/bin/strace": ["strace"],
+  "/usr/bin/lintian": ["lintian", "binutils", "adduser", "systemd"],
   "/usr/bin/go": ["golang-go", "golang-golang-x-oauth2-dev"],
   "/usr/bin/java": ["default-jre-headless"],
   "/usr/bin/javac": ["default-jdk-headless"],

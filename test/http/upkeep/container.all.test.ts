@@ -1,21 +1,15 @@
 // The image and compose.yaml, as far as tests without Docker can cover them.
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import { parse } from "yaml";
 import { readConfig, unknownSettings } from "../../../src/config/settings.ts";
 import { commandLine } from "../../support/command.ts";
-
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const sh = promisify(execFile);
-const textOf = (name: string) => readFile(join(ROOT, name), "utf8");
+import { documentedEnv, filledIn, ROOT, type Service, sh, textOf } from "./compose.ts";
 
 /** Returns the instructions of the Dockerfile, in order. */
 async function instructions(): Promise<{ name: string; value: string }[]> {
@@ -179,48 +173,9 @@ async function defaultCommand(): Promise<string[]> {
   return JSON.parse((await valuesOf("CMD"))[0]!) as string[];
 }
 
-interface Service {
-  image: string;
-  environment: Record<string, string>;
-  volumes?: string[];
-  configs?: { source: string }[];
-  depends_on?: Record<string, { condition: string }>;
-  healthcheck?: { test: string[] };
-}
-
-interface Compose {
-  services: Record<string, Service>;
-  volumes: Record<string, null>;
-  configs: Record<string, { content: string }>;
-}
-
-/** Substitutes variables like Compose. Throws the message of a required one that is missing. */
-function filledIn(text: string, env: Record<string, string>): Compose {
-  const full = text.replace(/\$\{(\w+)(?:(:[?-])([^}]*))?\}/g, (_, name: string, kind, rest: string) => {
-    if (env[name]) return env[name];
-    if (kind === ":-") return rest;
-    throw new Error(`${name}: ${rest}`);
-  });
-  return parse(full) as Compose;
-}
-
-/** Returns the `.env` that the commands of the page write. */
-async function documentedEnv(): Promise<Record<string, string>> {
-  const page = await textOf("docs/scaling.md");
-  const block = /^```sh\n(umask 077\n.*?)^```$/ms.exec(page)![1]!;
-  const folder = await mkdtemp(join(tmpdir(), "parley-compose-"));
-  try {
-    await sh("bash", ["-euc", block], { cwd: folder });
-    const lines = (await readFile(join(folder, ".env"), "utf8")).trim().split("\n");
-    return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
 test("compose.yaml with the .env of docs/scaling.md has valid settings", async () => {
   const { services, configs } = filledIn(await textOf("compose.yaml"), await documentedEnv());
-  assert.deepEqual(Object.keys(services), ["parley", "postgres", "garage"]);
+  assert.deepEqual(Object.keys(services), ["parley", "postgres", "garage", "prometheus"]);
   const { parley, postgres, garage } = services as Record<"parley" | "postgres" | "garage", Service>;
   const env = { ...(await imageEnv()), ...parley.environment };
   assert.deepEqual(unknownSettings(env), []);

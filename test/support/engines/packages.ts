@@ -14,6 +14,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "/usr/sbin/clamd": ["clamav-daemon"],
   "/usr/bin/curl": ["curl"],
   "/usr/sbin/pgbouncer": ["pgbouncer"],
+  "/usr/bin/prometheus": ["prometheus"],
   "/usr/bin/strace": ["strace"],
   "/usr/bin/lintian": ["lintian", "binutils", "adduser", "systemd"],
   "/usr/bin/go": ["golang-go", "golang-golang-x-oauth2-dev"],

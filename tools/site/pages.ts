@@ -49,7 +49,7 @@ const SECTIONS: Record<string, Record<string, string[]>> = {
     "Changes and back ends": below("api/", API_BACK_ENDS),
   },
   Operate: {
-    "Run a server": below("", "operate scaling cli"),
+    "Run a server": below("", "install operate scaling cli"),
     Background: below("", "security performance comparison"),
   },
 };

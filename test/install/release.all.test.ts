@@ -26,7 +26,8 @@ test("a release needs an entry in the changelog, and sets the version everywhere
   const changelog = join(folder, "CHANGELOG.md");
   const text = readFileSync(changelog, "utf8");
   assert.match((await release("9.8.7")).output, /It must begin with "## 9\.8\.7 - YYYY-MM-DD"/);
-  assert.match((await release("9.8")).output, /Name a version/);
+  for (const version of ["9.8", "9.8.7-rc.1"])
+    assert.match((await release(version)).output, /Name a version/, version);
   assert.equal((await run("git", ["diff", "--name-only"], { cwd: folder })).stdout, "");
 
   writeFileSync(changelog, text.replace(/^## .*/m, "## 9.8.7 - 2030-01-01"));
@@ -42,13 +43,17 @@ test("a release needs an entry in the changelog, and sets the version everywhere
     ...packages.map((name) => `${name}/package.json`),
     "src/http/openapi/openapi-3.0.json",
   ];
-  const readmes = packages.map((name) => `${name}/README.md`);
+  const pages = ["docs/install.md", ...packages.map((name) => `${name}/README.md`)];
   assert.deepEqual(
     stdout.trim().split("\n").sort(),
-    ["CHANGELOG.md", ...json, ...readmes, "src/http/openapi/openapi.json"].sort(),
+    ["CHANGELOG.md", ...json, ...pages, "src/http/openapi/openapi.json"].sort(),
   );
   for (const path of json)
     assert.match(readFileSync(join(folder, path), "utf8"), /"version": "9\.8\.7"/, path);
+  for (const path of pages) {
+    const named = readFileSync(join(folder, path), "utf8").match(/\d+\.\d+\.\d+(?=\.tgz|_amd64\.deb)/g)!;
+    assert.deepEqual([...new Set(named)], ["9.8.7"], path);
+  }
   const react = JSON.parse(readFileSync(join(folder, "packages/parley-react/package.json"), "utf8"));
   assert.equal(react.peerDependencies["parley-sync"], "9.8.7");
   await run("npm", ["ls", "--workspaces", "--package-lock-only"], { cwd: folder });

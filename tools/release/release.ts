@@ -33,8 +33,13 @@ function setVersion(version: string): void {
       read(path).replaceAll(new RegExp(`("(?:version|parley-\\w+)": )"${old}"`, "g"), `$1"${version}"`),
     );
   }
-  for (const path of names.map((name) => `${name}/README.md`)) {
-    write(path, read(path).replaceAll(`-${old}.tgz`, `-${version}.tgz`));
+  for (const path of ["docs/install.md", ...names.map((name) => `${name}/README.md`)]) {
+    write(
+      path,
+      read(path)
+        .replaceAll(`-${old}.tgz`, `-${version}.tgz`)
+        .replaceAll(`parley_${old}_`, `parley_${version}_`),
+    );
   }
   npm("install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund", "--offline");
   for (const name of ["openapi", "client-types", "docs"]) npm("run", "-s", name);
@@ -66,7 +71,8 @@ function make(folder: string, version: string): void {
 }
 
 const version = process.argv[2] ?? "";
-if (!/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)) throw new Error("Name a version, such as 1.2.3.");
+// Without pre-releases: dpkg sorts 1.2.3-rc.1 after 1.2.3, and npm would install it by default.
+if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error("Name a version, such as 1.2.3.");
 checkChangelog(version);
 setVersion(version);
 if (execFileSync("git", ["status", "--porcelain"], { cwd: ROOT, encoding: "utf8" })) {

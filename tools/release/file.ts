@@ -57,7 +57,11 @@ try {
     });
     console.log(`Made ${file}.`);
   }
-  const licences = [join(made, "LICENSE"), join(own, "LICENSE"), join(made, "dist/licenses.md")];
+  const licences = [
+    join(made, "LICENSE"),
+    join(own, "LICENSE"),
+    ...globSync("**/licenses.md", { cwd: made }).map((path) => join(made, path)),
+  ];
   writeFileSync(
     join(target, "parley-licenses.md"),
     licences.map((path) => readFileSync(path, "utf8")).join("\n"),

@@ -126,7 +126,8 @@ test("the package runs the server, keeps data and settings, and leaves nothing b
   assert.deepEqual([statSync(settings).mode & 0o777, statSync(settings).gid], [0o640, group]);
 
   const url = `http://127.0.0.1:${await freePort()}`;
-  appendFileSync(settings, `PARLEY_PORT=${new URL(url).port}\nPARLEY_LOG_LEVEL="warn"\n`);
+  const lines = [`PARLEY_PORT = ${new URL(url).port} \r`, "not a setting=1", 'PARLEY_LOG_LEVEL="warn"', ""];
+  appendFileSync(settings, lines.join("\n"));
   const stop = await machine.serve(url);
   assert.match(await (await fetch(`${url}/docs/operate.html`)).text(), /<h1/);
   machine.run("parley", "user", "add", "ada");

@@ -83,7 +83,7 @@ function addStates(core: Core, registers: Registry[]): void {
   });
 }
 
-/** Adds what shows at 3 am why the service is slow: backlogs, connections to the database, the event loop and the heap. */
+/** Adds metrics that show why the service is slow: backlogs, connections to the database, the event loop and the heap. */
 function addLoad(core: Core, registers: Registry[]): void {
   new Gauge({
     name: "parley_backlog",

@@ -86,3 +86,14 @@ test("every code of the catalogue is thrown somewhere", async () => {
     );
   }
 });
+
+test("the address of a page of the documentation without its ending leads to it", async (t) => {
+  const server = await startApp(t);
+  for (const path of ["/docs/install", "/docs/guides/sign-in", "/docs/api/messages"]) {
+    const answer = await fetch(server.url + path, { redirect: "manual" });
+    const to = new URL(answer.headers.get("location")!, server.url + path);
+    assert.deepEqual([answer.status, to.pathname], [308, `${path}.html`]);
+    assert.equal((await fetch(to)).status, 200);
+  }
+  assert.equal((await fetch(`${server.url}/docs/nothing`)).status, 404);
+});

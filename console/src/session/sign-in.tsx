@@ -60,7 +60,7 @@ export function SignIn(props: {
         )}
         <p class="muted">
           Use the access token that the first start printed, or create one with{" "}
-          <code>bin/parley token create NAME</code>.
+          <code>parley token create NAME</code>.
         </p>
         <label class="labelled">
           Access token

@@ -30,9 +30,12 @@ export function docsRoutes(app: FastifyInstance): void {
   for (const path of ["/docs/:name", "/docs/:folder/:name"]) {
     app.get(path, open, async (request, reply) => {
       const { folder, name } = request.params as { folder?: string; name: string };
-      const answer = answers.get(folder === undefined ? name || "index.html" : `${folder}/${name}`);
-      if (!answer) throw new ParleyError("route_not_found");
-      return sendFixed(request, reply, await answer());
+      const file = folder === undefined ? name || "index.html" : `${folder}/${name}`;
+      const answer = answers.get(file);
+      if (answer) return sendFixed(request, reply, await answer());
+      // People leave out the ending.
+      if (answers.has(`${file}.html`)) return reply.redirect(`${name}.html`, 308);
+      throw new ParleyError("route_not_found");
     });
   }
 }

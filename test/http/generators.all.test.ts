@@ -85,12 +85,24 @@ test("a generated client for Go compiles, and does ten calls", {
   skip: without(JAVA) || without(GO),
 }, async (t) => {
   const folder = await newFolder(t);
-  await generate("go-experimental", join(folder, "src/parley"), "--package-name", "parley");
-  // Debian's packages, without modules, which would be downloaded.
-  const go = { GO111MODULE: "off", GOPATH: `${folder}:/usr/share/gocode`, GOCACHE: join(folder, "cache") };
-  const env = { ...process.env, ...go };
+  const env = await generateGo("go-experimental", folder);
   await check(t, (url, token) => run(GO, ["run", generated("calls.go"), url, token], { env }));
 });
+
+test("a generated client for Go compiles with the older generator, too", {
+  skip: without(JAVA) || without(GO),
+}, async (t) => {
+  const folder = await newFolder(t);
+  const env = await generateGo("go", folder);
+  await run(GO, ["build", "parley"], { env });
+});
+
+/** Returns the environment of Go: Debian's packages and a stand-in, without modules, which would be downloaded. */
+async function generateGo(generator: string, folder: string): Promise<NodeJS.ProcessEnv> {
+  await generate(generator, join(folder, "src/parley"), "--package-name", "parley");
+  const path = [folder, generated("go"), "/usr/share/gocode"].join(":");
+  return { ...process.env, GO111MODULE: "off", GOPATH: path, GOCACHE: join(folder, "cache") };
+}
 
 test("clients of openapi-typescript and @hey-api/openapi-ts compile, and do ten calls each", async (t) => {
   const folder = await newFolder(t);

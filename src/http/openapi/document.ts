@@ -200,8 +200,7 @@ function accepts(field: Field<unknown>): string {
 
 function bodyOf(operation: Operation, { request }: Example): object {
   if (operation.body === "file") return { requestBody: fileBody(operation.query) };
-  if (operation.body === "bytes")
-    return { requestBody: bytesBody(operation.method === "POST" ? FIRST_TYPES : PART_TYPES) };
+  if (operation.body === "bytes") return { requestBody: bytesBody(operation) };
   const fields = Object.entries(operation.body);
   if (fields.length === 0) return {};
   const required = fields.filter(([, field]) => field.required).map(([name]) => name);
@@ -231,9 +230,11 @@ function bodyOf(operation: Operation, { request }: Example): object {
   };
 }
 
-function bytesBody(types: readonly string[]): object {
+/** The first request of an upload may have no bytes yet, later ones have some. */
+function bytesBody({ method }: Operation): object {
+  const types = method === "POST" ? FIRST_TYPES : PART_TYPES;
   const content = types.map((type) => [type, { schema: { type: "string", format: "binary" } }]);
-  return { required: false, content: Object.fromEntries(content) };
+  return { required: method === "PATCH", content: Object.fromEntries(content) };
 }
 
 function withFiles(schema: { properties: object }): object {

@@ -262,8 +262,8 @@ function startJobs(core: Core, config: Config, log: Log, wakeups: Wakeups): Jobs
   );
   const profiles = startProfiles(core, failed("profiles"));
   const events = startEvents(core, failed("events"));
-  const webhooks = startWebhooks(core, failed("webhooks"), (webhook, error) =>
-    log.debug({ webhook, ...errorFields(error) }, "a webhook did not answer"),
+  const webhooks = startWebhooks(core, failed("webhooks"), ({ webhook, delivery, error, isNews }) =>
+    log[isNews ? "warn" : "debug"]({ webhook, delivery, ...errorFields(error) }, "a webhook did not answer"),
   );
   wakeups.on("profiles", profiles.wake);
   wakeups.on("eraser", eraser.wake).on("events", events.wake).on("events", webhooks.wake);

@@ -10,6 +10,7 @@ import {
 } from "../db/queries/webhooks/deliveries.ts";
 import { hasEnabled, listSentTo } from "../db/queries/webhooks/webhooks.ts";
 import { type Job, startJob } from "./job.ts";
+import { NoAnswers } from "./no-answers.ts";
 import { RoundRobin, Slots } from "./webhook-slots.ts";
 
 /** How often the job polls for due deliveries and for changes by other processes. */
@@ -21,19 +22,29 @@ const AT_ONCE = 4;
 /** How long an attempt keeps its slot if its outcome could not be stored. */
 const PAUSE_MS = 5000;
 
+/** An attempt without an answer. */
+export interface NoAnswer {
+  webhook: string;
+  delivery: string;
+  error: unknown;
+  /** Whether the webhook is not known to fail for this reason. False for push subscriptions: devices come and go. */
+  isNews: boolean;
+}
+
 /**
  * Sends events to webhooks and push servers, on one node for all. Only this process knows its running attempts, so if
- * it dies, their deliveries are due again. `onNoAnswer` gets the reason for each attempt without an answer.
+ * it dies, their deliveries are due again.
  */
 export function startWebhooks(
   core: Core,
   onError: (error: unknown) => void,
-  onNoAnswer: (webhookId: string, error: unknown) => void,
+  onNoAnswer: (attempt: NoAnswer) => void,
 ): Job {
   const stopped = new AbortController();
   const slots = new Slots();
   const order = new RoundRobin();
   const handOut = new HandOut(core);
+  const noAnswers = new NoAnswers();
   const running = new Set<Promise<void>>();
   /** Without webhooks, commits do not wake the job. Its next poll finds the first webhook. */
   let isIdle = false;
@@ -81,7 +92,12 @@ export function startWebhooks(
   /** Returns whether the receiver accepted it; undefined if nothing was sent. */
   async function attempt(delivery: DueDelivery, signal: AbortSignal): Promise<boolean | undefined> {
     try {
-      return await deliver(core, delivery, signal, onNoAnswer);
+      const isTaken = await deliver(core, delivery, signal, (hook, error) => {
+        const isNews = hook.public_key === null && noAnswers.note(hook.id, error);
+        onNoAnswer({ webhook: hook.id, delivery: delivery.id, error, isNews });
+      });
+      if (isTaken) noAnswers.forget(delivery.webhook_id);
+      return isTaken;
     } catch (error) {
       onError(error);
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});

@@ -1,5 +1,5 @@
 import type { DueDelivery } from "../../db/queries/webhooks/deliveries.ts";
-import { findWebhookToSend } from "../../db/queries/webhooks/webhooks.ts";
+import { findWebhookToSend, type WebhookRow } from "../../db/queries/webhooks/webhooks.ts";
 import { type Answer, post } from "../../util/post.ts";
 import type { Core } from "../node/core.ts";
 import { newEntry } from "../record/audit-trail.ts";
@@ -17,7 +17,7 @@ export async function deliver(
   core: Core,
   delivery: DueDelivery,
   signal: AbortSignal,
-  onNoAnswer: (webhookId: string, error: unknown) => void,
+  onNoAnswer: (hook: WebhookRow, error: unknown) => void,
 ): Promise<boolean | undefined> {
   const hook = await findWebhookToSend(core.db, delivery.webhook_id);
   if (!hook) return undefined;
@@ -39,7 +39,7 @@ export async function deliver(
     });
   } catch (cause) {
     if (signal.aborted) return false;
-    onNoAnswer(hook.id, cause);
+    onNoAnswer(hook, cause);
   }
   const entry = newEntry(core, null);
   const isDelivered = answer !== null && answer.status >= 200 && answer.status < 300;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commandLine, tokenOf } from "../../support/command.ts";
 import { eventually } from "../../support/files-on-disk.ts";
+import { receiver } from "../../support/receiver.ts";
 
 test("debug logs are JSON with request ids and paths, without queries and tokens", async (t) => {
   const command = await commandLine(t, { PARLEY_LOG_LEVEL: "debug" });
@@ -47,23 +48,47 @@ test("the debug log names the user as whom a request is sent, and the holder of 
   assert.deepEqual([entry.user_id, entry.acted_by_id], [ann.id, shop.id]);
 });
 
-test("the debug log has the reason of a failed delivery, without the path of its URL", async (t) => {
+test("the log warns once why a webhook does not answer, without the path of its URL, and again after it answered", async (t) => {
   const command = await commandLine(t, { PARLEY_LOG_LEVEL: "debug", PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true" });
   const server = await command.serve();
-  const ask = (path: string, body?: URLSearchParams) =>
-    fetch(command.url + path, {
-      method: "POST",
-      headers: { authorization: `Bearer ${tokenOf(server)}` },
-      body: body ?? null,
-    });
-  const url = "http://127.0.0.1:1/canary-path";
-  const { id } = (await (await ask("/v1/webhooks", new URLSearchParams({ url }))).json()) as { id: string };
-  assert.equal((await ask(`/v1/webhooks/${id}/test`)).status, 200);
-  assert.ok(await eventually(async () => server.stderr().includes("a webhook did not answer")));
+  let isUp = false;
+  const { url } = await receiver(t, (response) => (isUp ? undefined : response.destroy()));
+  const ask = async (path: string, fields?: Record<string, string>) => {
+    const headers = { authorization: `Bearer ${tokenOf(server)}` };
+    const body = fields ? new URLSearchParams(fields) : null;
+    const response = await fetch(command.url + path, { method: fields ? "POST" : "GET", headers, body });
+    assert.ok(response.ok);
+    return (await response.json()) as { id: string; data: { id: string; attempts: number }[] };
+  };
+  const { id } = await ask("/v1/webhooks", { url: `${url}canary-path` });
+  /** Sends a test event. Returns the id of its delivery once that has had some attempts. */
+  const send = async (attempts: number) => {
+    const delivery = await ask(`/v1/webhooks/${id}/test`, {});
+    const has = async () => {
+      const { data } = await ask(`/v1/webhooks/${id}/deliveries`);
+      return data.find((each) => each.id === delivery.id)!.attempts >= attempts;
+    };
+    assert.ok(await eventually(has));
+    return delivery.id;
+  };
+  /** Returns the entries about a webhook of one level. */
+  const logged = (wanted: number) => {
+    const lines = server.stderr().trim().split("\n");
+    return lines.map((line) => JSON.parse(line)).filter(({ webhook, level }) => webhook && level === wanted);
+  };
+  const [WARN, DEBUG] = [40, 20];
+  const first = await send(2);
+  await send(1);
+  const [entry, ...others] = logged(WARN);
+  assert.deepEqual([entry.webhook, entry.delivery, entry.error.code], [id, first, "ECONNRESET"]);
+  assert.equal(others.length, 0);
+  assert.ok(logged(DEBUG).length >= 2);
+  isUp = true;
+  await send(1);
+  isUp = false;
+  await send(1);
+  assert.ok(await eventually(async () => logged(WARN).length === 2));
   await server.stop();
-  const lines = server.stderr().trim().split("\n");
-  const entry = lines.map((line) => JSON.parse(line)).find(({ webhook }) => webhook !== undefined);
-  assert.deepEqual([entry.webhook, entry.error.code, entry.level], [id, "ECONNREFUSED", 20]);
   assert.ok(!server.stderr().includes("canary"));
 });
 

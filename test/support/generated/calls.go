@@ -1,4 +1,4 @@
-// Ten calls by the client that openapi-generator makes for Go. Arguments: the server's address and a token.
+// Ten calls by the client that openapi-generator makes for Go.
 package main
 
 import (
@@ -21,9 +21,9 @@ func check(isRight bool, err error) {
 
 func main() {
 	configuration := parley.NewConfiguration()
-	configuration.Servers[0].URL = os.Args[1]
+	configuration.Servers[0].URL = os.Getenv("PARLEY_URL")
 	client := parley.NewAPIClient(configuration)
-	ctx := context.WithValue(context.Background(), parley.ContextAccessToken, os.Args[2])
+	ctx := context.WithValue(context.Background(), parley.ContextAccessToken, os.Getenv("PARLEY_TOKEN"))
 
 	request := parley.NewCreateContactRequest("ada")
 	request.SetPhoneNumber("+15550100")

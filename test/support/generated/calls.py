@@ -1,10 +1,10 @@
-# Ten calls by the client that openapi-generator makes for Python. Arguments: the server's address and a token.
-import sys
+# Ten calls by the client that openapi-generator makes for Python.
+import os
 
 import openapi_client as parley
 
-configuration = parley.Configuration(host=sys.argv[1])
-configuration.access_token = sys.argv[2]
+configuration = parley.Configuration(host=os.environ["PARLEY_URL"])
+configuration.access_token = os.environ["PARLEY_TOKEN"]
 with parley.ApiClient(configuration) as client:
     contacts = parley.ContactsApi(client)
     messages = parley.MessagesApi(client)

@@ -1,4 +1,4 @@
-// Ten calls by the client that openapi-generator makes for Java. Arguments: the server's address and a token.
+// Ten calls by the client that openapi-generator makes for Java.
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
 import org.openapitools.client.api.ContactsApi;
@@ -17,8 +17,8 @@ public class Calls {
   }
 
   public static void main(String[] args) throws ApiException {
-    var client = new ApiClient().setBasePath(args[0]);
-    ((HttpBearerAuth) client.getAuthentication("token")).setBearerToken(args[1]);
+    var client = new ApiClient().setBasePath(System.getenv("PARLEY_URL"));
+    ((HttpBearerAuth) client.getAuthentication("token")).setBearerToken(System.getenv("PARLEY_TOKEN"));
     var contacts = new ContactsApi(client);
     var create = new CreateContactRequest().username("ada").phoneNumber("+15550100");
     var id = contacts.createContact(create, null, null, null).getId();

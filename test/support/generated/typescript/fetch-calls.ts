@@ -1,15 +1,15 @@
-// Ten calls by openapi-fetch with the types that openapi-typescript makes. Arguments: the server's address and a token.
+// Ten calls by openapi-fetch with the types that openapi-typescript makes.
 import createClient from "openapi-fetch";
 import type { components, paths } from "./types";
 
-declare const process: { argv: [string, string, string, string] };
+declare const process: { env: { PARLEY_URL: string; PARLEY_TOKEN: string } };
 
 function check(isRight: boolean): void {
   if (!isRight) throw new Error("This answer is not as expected.");
 }
 
 async function main(): Promise<void> {
-  const [, , baseUrl, token] = process.argv;
+  const { PARLEY_URL: baseUrl, PARLEY_TOKEN: token } = process.env;
   const client = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${token}` } });
   const fields = { username: "ada", phone_number: "+15550100" };
   const ada = (await client.POST("/v1/contacts", { body: fields })).data!;

@@ -1,15 +1,15 @@
-// Ten calls by the client that @hey-api/openapi-ts makes. Arguments: the server's address and a token.
+// Ten calls by the client that @hey-api/openapi-ts makes.
 import * as parley from "./sdk";
 import { client } from "./sdk/client.gen";
 
-declare const process: { argv: [string, string, string, string] };
+declare const process: { env: { PARLEY_URL: string; PARLEY_TOKEN: string } };
 
 function check(isRight: boolean): void {
   if (!isRight) throw new Error("This answer is not as expected.");
 }
 
 async function main(): Promise<void> {
-  const [, , baseUrl, token] = process.argv;
+  const { PARLEY_URL: baseUrl, PARLEY_TOKEN: token } = process.env;
   client.setConfig({ baseUrl, auth: token });
   const fields = { username: "ada", phone_number: "+15550100" };
   const ada = (await parley.createContact({ body: fields })).data!;

@@ -11,6 +11,7 @@ import { assertAccessible, assertNoSidewaysScroll, openPage } from "../console/b
 import { commandLine, ended } from "../support/command.ts";
 import { noChromium, openBrowser } from "../support/engines/chromium.ts";
 import { codeBlocks, ROOT } from "../support/packed.ts";
+import { receiver } from "../support/receiver.ts";
 import { message } from "./pages.ts";
 
 test("parley dev shows two people side by side, and removes its data at the end", {
@@ -77,6 +78,26 @@ test("parley dev shows two people side by side, and removes its data at the end"
   dev.kill();
   assert.equal((await once(dev, "close"))[0], 0);
   assert.deepEqual(await readdir(temporary), []);
+});
+
+test("webhooks of parley dev reach a receiver on this machine", async (t) => {
+  const { url, wait } = await receiver(t);
+  const command = await commandLine(t);
+  const dev = command.start("dev");
+  t.after(() => dev.kill());
+  let said = "";
+  dev.stdout!.setEncoding("utf8").on("data", (text) => {
+    said += text;
+  });
+  const bearer = /Bearer (\S+)"/;
+  while (!bearer.test(said)) await once(dev.stdout!, "data");
+  const headers = { authorization: `Bearer ${bearer.exec(said)![1]}` };
+  const body = new URLSearchParams({ url });
+  const made = await fetch(`${command.url}/v1/webhooks`, { method: "POST", headers, body });
+  assert.equal(made.status, 201, await made.clone().text());
+  const { id } = (await made.json()) as { id: string };
+  await fetch(`${command.url}/v1/webhooks/${id}/test`, { method: "POST", headers });
+  assert.equal((await wait(1))[0]!.event.type, "webhook.test");
 });
 
 test("parley dev refuses to listen to other machines, and serve has no page /hello", async (t) => {

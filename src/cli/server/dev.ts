@@ -43,6 +43,8 @@ async function serveIn(io: Io, folder: string): Promise<void> {
     // A page from a file has the origin "null".
     PARLEY_CORS_ORIGINS: "*",
     PARLEY_LOG_LEVEL: "warn",
+    // A back end in development receives on this machine.
+    PARLEY_WEBHOOKS_ALLOW_PRIVATE: "true",
     ...Object.fromEntries(Object.entries(io.env).filter(([name]) => SETTINGS.includes(name))),
     PARLEY_DATA: join(folder, "data"),
     PARLEY_JWT_SECRET: secret,

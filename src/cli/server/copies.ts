@@ -8,6 +8,7 @@ import { isSmallFile } from "../../db/queries/storage/small-files.ts";
 import type { StoredFile } from "../../db/queries/upkeep/integrity.ts";
 import type { Reader } from "../../db/sql.ts";
 import { OperatorError } from "../../errors.ts";
+import { systemClock } from "../../util/clock.ts";
 import { syncFile } from "../../util/durable.ts";
 import type { Io } from "../io.ts";
 import { counted } from "../text.ts";
@@ -53,7 +54,7 @@ async function write(file: FileHandle, chunk: Uint8Array, path: string): Promise
 
 /** Says how many unfinished uploads a copy lacks: only the store of the original has their parts. */
 export async function reportUploads(io: Io, db: Reader): Promise<void> {
-  const count = await countUnfinishedUploads(db);
+  const count = await countUnfinishedUploads(db, systemClock());
   if (count > 0)
     io.warn(`Without ${counted(count, "unfinished upload")}: the clients must start them again on the copy.`);
 }

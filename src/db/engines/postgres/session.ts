@@ -103,8 +103,9 @@ export class PostgresSession {
       this.#isOutdated = false;
       this.#revocations = rows[0].count;
       this.#confirmedAt = startedAt;
-      // The server read its clock about halfway.
-      this.#serverStart = rows[0].time - (startedAt + performance.now()) / 2;
+      // The server read its clock about halfway, which is exact enough only if the answer was quick.
+      const now = performance.now();
+      if (now - startedAt < TRUST_MS) this.#serverStart = rows[0].time - (startedAt + now) / 2;
     } catch (error) {
       // A refusal is an answer: the session stays open, for example while a migration creates the table.
       if (isLost(error)) this.#lose(client);

@@ -66,8 +66,9 @@ export function uploadsQuery(userId: string, page: Page, now: number): Statement
     WHERE user_id = ${userId} AND attachment_id IS NULL AND expires_at > ${now} AND ${pageClause(page)}`;
 }
 
-export async function countUnfinishedUploads(db: Reader): Promise<number> {
-  const query = sql<{ count: number }>`SELECT COUNT(*) AS count FROM uploads WHERE attachment_id IS NULL`;
+export async function countUnfinishedUploads(db: Reader, now: number): Promise<number> {
+  const query = sql<{ count: number }>`SELECT COUNT(*) AS count FROM uploads
+    WHERE attachment_id IS NULL AND expires_at > ${now}`;
   return (await db.get(query))!.count;
 }
 

@@ -11,9 +11,10 @@ const copyLabels: Plugin = {
     cpSync(join(import.meta.dirname, "src/labels"), join(dir!, "labels"), { recursive: true }),
 };
 
-/** What only Node has, and parts of the client that neither the components nor parley-sync call: 3 kB with gzip. */
+/** What only Node has, and parts of the client and of parley-sync that the components do not call: 4 kB with gzip. */
 const UNUSED: Readonly<Record<string, string>> = {
   archives: "function Archives() {}",
+  around: "function openAround() {}",
   blocks: "function Blocks() {}",
   download: "function Download() {}",
   "message-watch": "function watchMessages() {}",
@@ -30,7 +31,7 @@ const leaveUnused: Plugin = {
   name: "leave-unused",
   enforce: "pre",
   load(id) {
-    const [, file = ""] = /\/parley-client\/src\/([\w-]+)\.ts$/.exec(id) ?? [];
+    const [, file = ""] = /\/parley-(?:client|sync)\/src\/([\w-]+)\.ts$/.exec(id) ?? [];
     return UNUSED[file] && `export ${UNUSED[file]};`;
   },
 };

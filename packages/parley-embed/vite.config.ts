@@ -1,15 +1,7 @@
-import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig, type Plugin } from "vite";
 
 const toSource = (path: string) => join(import.meta.dirname, "..", path);
-
-/** Puts the labels beside the script, which loads them. */
-const copyLabels: Plugin = {
-  name: "copy-labels",
-  writeBundle: ({ dir }) =>
-    cpSync(join(import.meta.dirname, "src/labels"), join(dir!, "labels"), { recursive: true }),
-};
 
 /** What only Node has, and parts of the client and of parley-sync that the components do not call: 4 kB with gzip. */
 const UNUSED: Readonly<Record<string, string>> = {
@@ -46,7 +38,8 @@ export default defineConfig({
       { find: /^parley-sync\/indexeddb$/, replacement: toSource("parley-sync/src/indexeddb.ts") },
     ],
   },
-  plugins: [copyLabels, leaveUnused],
+  plugins: [leaveUnused],
+  json: { namedExports: false },
   build: {
     outDir: "served",
     emptyOutDir: true,
@@ -55,6 +48,6 @@ export default defineConfig({
     cssTarget: ["chrome123", "firefox120", "safari17.5"],
     lib: { entry: join(import.meta.dirname, "src/index.ts"), formats: ["es"], fileName: "index" },
     license: { fileName: "licenses.md" },
-    rolldownOptions: { output: { minify: true, comments: false } },
+    rolldownOptions: { output: { chunkFileNames: "labels/[name].js", minify: true, comments: false } },
   },
 });

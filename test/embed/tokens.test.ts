@@ -74,6 +74,7 @@ test("without a token nothing is stored, and errors are events", { skip: noChrom
   const page = await open(`<parley-chat conversation="${conversation}"></parley-chat>`);
   assert.equal(await nextError(page, { server: app.url, token: "" }), "missing_token");
   assert.equal(await nextError(page, { server: "http://[", token: ann.token }), "unexpected");
+  assert.equal(await nextError(page, { labels: `${app.url}/none.json` }), "labels_not_found");
   assert.deepEqual(await page.evaluate(() => indexedDB.databases()), []);
   assert.deepEqual(complaints, []);
 });

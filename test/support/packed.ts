@@ -70,7 +70,7 @@ async function pack(folder: string, to: string): Promise<{ filename: string; fil
 /** Asserts that an archive has these files, and only files of the published kinds. */
 export function checkContents(packed: readonly string[], needed: readonly string[]): void {
   const wanted =
-    /^(LICENSE|README\.md|package\.json|dist\/([a-z-]+\.(js|d\.ts)|labels\/[a-z]+\.json|licenses\.md))$/;
+    /^(LICENSE|README\.md|package\.json|dist\/([a-z-]+\.(js|d\.ts)|labels\/[a-z]+\.js|licenses\.md)|src\/labels\/[a-z]+\.json)$/;
   assert.deepEqual(
     packed.filter((path) => !wanted.test(path)),
     [],

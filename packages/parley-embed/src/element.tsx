@@ -130,8 +130,8 @@ export class ParleyElement extends HTMLElement {
     if (!this.isConnected) return;
     const load = ++this.#loads;
     const from = this.closest<HTMLElement>("[lang]")?.lang || navigator.language;
-    const language = await loadLanguage(from, this.#labels).catch((error) => {
-      this.#fail(error);
+    const language = await loadLanguage(from, this.#labels).catch(({ message }) => {
+      this.#fail({ code: "labels_not_found", detail: message });
       return { locale: "en", labels: {} };
     });
     if (load !== this.#loads) return;

@@ -2,8 +2,20 @@
 import english from "./labels/en.json" with { type: "json" };
 import type { Label, Labels } from "./types.ts";
 
-/** Languages with a file beside the script. */
-const LANGUAGES = ["ar", "de", "es", "fr", "it", "ja", "nl", "pl", "pt", "tr", "zh"];
+/** Languages that are loaded when they are needed: by a literal path each, which bundlers follow. */
+const LANGUAGES: Readonly<Record<string, () => Promise<{ default: Labels }>>> = {
+  ar: () => import("./labels/ar.json", { with: { type: "json" } }),
+  de: () => import("./labels/de.json", { with: { type: "json" } }),
+  es: () => import("./labels/es.json", { with: { type: "json" } }),
+  fr: () => import("./labels/fr.json", { with: { type: "json" } }),
+  it: () => import("./labels/it.json", { with: { type: "json" } }),
+  ja: () => import("./labels/ja.json", { with: { type: "json" } }),
+  nl: () => import("./labels/nl.json", { with: { type: "json" } }),
+  pl: () => import("./labels/pl.json", { with: { type: "json" } }),
+  pt: () => import("./labels/pt.json", { with: { type: "json" } }),
+  tr: () => import("./labels/tr.json", { with: { type: "json" } }),
+  zh: () => import("./labels/zh.json", { with: { type: "json" } }),
+};
 
 const loading = new Map<string, Promise<Labels>>();
 
@@ -18,9 +30,9 @@ export async function loadLanguage(locale: string, labels: Labels | string | nul
   if (labels !== null)
     return { locale, labels: typeof labels === "string" ? await loadFile(labels) : labels };
   const language = locale.split("-")[0]!.toLowerCase();
-  if (!LANGUAGES.includes(language)) return { locale: language === "en" ? locale : "en", labels: english };
-  const path = `labels/${language}.json`;
-  return { locale, labels: await loadFile(new URL(path, import.meta.url).href) };
+  if (!Object.hasOwn(LANGUAGES, language))
+    return { locale: language === "en" ? locale : "en", labels: english };
+  return { locale, labels: (await LANGUAGES[language]!()).default };
 }
 
 function loadFile(url: string): Promise<Labels> {

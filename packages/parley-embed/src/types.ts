@@ -12,7 +12,7 @@ export interface ParleyOpen {
 
 /** The detail of `parley-error`. */
 export interface ParleyError {
-  /** A code of the API or of parley-client. */
+  /** A code of the API or of parley-client, or `missing_token`, `contact_not_found` or `labels_not_found`. */
   code: string;
   detail: string;
 }

@@ -79,6 +79,30 @@ test("without a token nothing is stored, and errors are events", { skip: noChrom
   assert.deepEqual(complaints, []);
 });
 
+test("a refused sign-in is shown as such, and errors are in the console, once while they repeat", {
+  skip: noChromium,
+}, async (t) => {
+  const { app, ann, conversation, open, complaints } = await openWorld(t);
+  const page = await open(`<parley-chat conversation="${conversation}"></parley-chat>`);
+  const warnings: string[] = [];
+  page.on("console", (message) => message.type() === "warning" && warnings.push(message.text()));
+  for (const server of ["/", app.url])
+    assert.equal(await nextError(page, { server, token: "" }), "missing_token");
+  const detail = "Another user has the username ada.";
+  const json = { type: "about:blank", title: "Username taken", code: "username_taken", detail };
+  const headers = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
+  await page.route(`${app.url}/v1/**`, (route) =>
+    route.fulfill({ status: 409, contentType: "application/problem+json", headers, json }),
+  );
+  assert.equal(await nextError(page, { server: app.url, token: ann.token }), "username_taken");
+  await page.getByText("Your sign-in was refused.").waitFor();
+  assert.deepEqual(warnings, [
+    "parley-chat: missing_token: There is no token yet.",
+    `parley-chat: username_taken: ${detail}`,
+  ]);
+  assert.deepEqual(complaints, []);
+});
+
 test("the conversation with a user opens once a token is accepted", { skip: noChromium }, async (t) => {
   const { app, ann, bob, open, complaints } = await openWorld(t);
   const page = await open("");
@@ -93,7 +117,7 @@ test("the conversation with a user opens once a token is accepted", { skip: noCh
     },
     { server: app.url, token: ann.token, user: bob.name },
   );
-  await page.getByText("You are signed out.").waitFor();
+  await page.getByText("Your sign-in was refused.").waitFor();
   await page.unroute(`${app.url}/v1/**`);
   await page.evaluate(() => dispatchEvent(new Event("online")));
   await page.getByRole("textbox").waitFor();

@@ -42,6 +42,8 @@ export class ParleyElement extends HTMLElement {
   #endListening = () => {};
   /** The username whose conversation was opened, or that no contact has. */
   #openedUser: string | undefined;
+  /** The last one in the console. */
+  #warning = "";
   /** Counts, so that a late answer is ignored. */
   #connects = 0;
   #loads = 0;
@@ -121,8 +123,16 @@ export class ParleyElement extends HTMLElement {
   }
 
   #fail(error: unknown): void {
-    const { code = "unexpected", detail, message } = error as Partial<Reason & Error>;
-    this.#emit("parley-error", { code, detail: detail ?? message ?? String(error) });
+    const {
+      code = "unexpected",
+      message,
+      detail = message ?? String(error),
+    } = error as Partial<Reason & Error>;
+    this.#emit("parley-error", { code, detail });
+    const warning = `${this.localName}: ${code}: ${detail}`;
+    // What is tried again fails with the same words.
+    if (warning !== this.#warning) console.warn(warning);
+    this.#warning = warning;
   }
 
   /** Loads the labels. Without them the texts are English. */

@@ -1,6 +1,6 @@
 // The field for a message, with the files that it will have.
 import type { Sync, SyncMessage } from "parley-sync";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Preview } from "./files.tsx";
 import { useSession } from "./session.ts";
 import { Icon, IconButton } from "./small.tsx";
@@ -43,7 +43,7 @@ export function Composer({ id, name, field, target, onEnd }: Props) {
   };
   // An edit leaves the draft as it is.
   const [text, setText] = isEdit ? [edited, setEdited] : [draft, setDraft];
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!target) return;
     if (target.kind === "edit") setEdited(target.message.text ?? "");
     field.current!.focus();

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
+import { assertAccessible } from "../console/browser.ts";
 import { noChromium } from "../support/engines/chromium.ts";
 import { eventually } from "../support/files-on-disk.ts";
-import { say } from "../support/people.ts";
+import { add, say } from "../support/people.ts";
 import { message, openWorld, write } from "./pages.ts";
 
 async function assertWhole(page: Page): Promise<void> {
@@ -146,5 +147,33 @@ test("unsent text stays with its conversation, also while a message is edited", 
   await openEntry("Notes to self");
   await page.getByRole("heading", { name: "Notes to self" }).waitFor();
   await assertText("A note");
+  assert.deepEqual(complaints, []);
+});
+
+test("the list has contacts without messages below the conversations, and one begins there by the keyboard", {
+  skip: noChromium,
+}, async (t) => {
+  const { app, ann, bob, open, toElement, complaints } = await openWorld(t);
+  for (let at = 0; at < 101; at++) await add(app, ann, `contact-${at}`);
+  const page = await open(`<h1>Chat</h1>${toElement("inbox", ann)}`);
+  const entries = page.getByRole("option");
+  await entries.getByText("contact-100").waitFor();
+  assert.match(await entries.first().innerText(), /Notes to self/);
+  // The oldest contact is on the second page.
+  assert.equal(await entries.getByText(bob.name).count(), 0);
+  await page.getByRole("listbox").focus();
+  await page.keyboard.press("End");
+  await entries.getByText(bob.name).waitFor();
+  assert.equal(await entries.count(), 103);
+  await assertAccessible(page, "contacts");
+  await page.keyboard.press("End");
+  await page.keyboard.press("Enter");
+  await page.getByText("No messages yet").waitFor();
+  await page.keyboard.type("Hello Bob");
+  await page.keyboard.press("Enter");
+  await entries.first().getByText("Hello Bob").waitFor();
+  assert.equal(await entries.count(), 103);
+  const asBob = await open(toElement("inbox", bob));
+  await asBob.getByRole("option", { name: /Hello Bob.*1 unread message/s }).waitFor();
   assert.deepEqual(complaints, []);
 });

@@ -1,5 +1,5 @@
-// The list of conversations.
-import type { InboxEntry } from "parley-sync";
+// The list of conversations, and below them of contacts without messages.
+import type { InboxEntry, ListView } from "parley-sync";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useMe, useSession, useView } from "./session.ts";
 import { Avatar, Icon } from "./small.tsx";
@@ -8,10 +8,28 @@ import { toLine, toName, toTitle } from "./texts.ts";
 /** How far from the end to load older conversations, in pixels. */
 const AHEAD = 400;
 
+type Listed = Pick<InboxEntry, "id" | "kind" | "name" | "avatar_url" | "last_message" | "unread_count">;
+
+/** Returns the entries, and the list that has older ones. */
+function useEntries(): { items: readonly Listed[]; older: ListView<unknown> | undefined } {
+  const { sync } = useSession();
+  const [inbox, contacts] = [sync.inbox(), sync.contacts()];
+  const [talks, people] = [useView(inbox), useView(contacts)];
+  // The conversation with a contact may be an older one.
+  if (talks.hasOlder) return { items: talks.items, older: inbox };
+  const known = new Set(talks.items.map(({ id }) => id));
+  const others = people.items.map((contact): Listed => {
+    const { conversation_id: id, display_name, profile_name, username, avatar_url } = contact;
+    const name = display_name || profile_name || username;
+    return { id, kind: "contact", name, avatar_url, last_message: null, unread_count: 0 };
+  });
+  const items = [...talks.items, ...others.filter(({ id }) => !known.has(id))];
+  return { items, older: people.hasOlder ? contacts : undefined };
+}
+
 export function Inbox({ openId, onOpen }: { openId: string | null; onOpen: (id: string) => void }) {
   const { sync, translate } = useSession();
-  const inbox = sync.inbox();
-  const { items, hasOlder } = useView(inbox);
+  const { items, older } = useEntries();
   const { state } = useView(sync.connection());
   const box = useRef<HTMLUListElement>(null);
   const [activeId, setActive] = useState(openId);
@@ -20,11 +38,11 @@ export function Inbox({ openId, onOpen }: { openId: string | null; onOpen: (id: 
     items.findIndex(({ id }) => id === activeId),
   );
   const loadOlder = () => {
-    if (!box.current || !hasOlder) return;
+    if (!box.current || !older) return;
     const { scrollTop, scrollHeight, clientHeight } = box.current;
-    if (scrollTop + clientHeight > scrollHeight - AHEAD) void inbox.loadOlder().catch(() => {});
+    if (scrollTop + clientHeight > scrollHeight - AHEAD) void older.loadOlder().catch(() => {});
   };
-  useEffect(loadOlder, [items.length, hasOlder]);
+  useEffect(loadOlder, [items.length, older?.subscribe]);
   const onKeyDown = (event: KeyboardEvent) => {
     const steps: Record<string, number> = {
       ArrowDown: active + 1,
@@ -82,7 +100,7 @@ export function Inbox({ openId, onOpen }: { openId: string | null; onOpen: (id: 
   );
 }
 
-function Entry({ entry }: { entry: InboxEntry }) {
+function Entry({ entry }: { entry: Listed }) {
   const { translate, format } = useSession();
   const me = useMe();
   const { kind, avatar_url, last_message, unread_count } = entry;

@@ -1,6 +1,6 @@
 // Tests the published parley-react: packed, installed into a new project with what it needs, and used as its README says.
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startApp } from "../support/app.ts";
@@ -14,7 +14,7 @@ import {
   type Project,
   ROOT,
 } from "../support/packed.ts";
-import { pair, say } from "../support/people.ts";
+import { add, pair, person, say } from "../support/people.ts";
 import { proxy } from "../support/proxy.ts";
 import { buildApp } from "./built-app.ts";
 
@@ -38,8 +38,10 @@ before(async () => {
 
 after(() => project.remove());
 
+const README = join(ROOT, "packages/parley-react/README.md");
+
 /** Returns the app of the README. */
-const app = async () => (await codeBlocks(join(ROOT, "packages/parley-react/README.md"), "tsx"))[0]!;
+const app = async () => (await codeBlocks(README, "tsx"))[0]!;
 
 test("the package of the hooks contains what it needs and nothing else", () => {
   checkContents(project.packed["parley-react"]!, ["dist/index.js", "dist/index.d.ts"]);
@@ -68,8 +70,56 @@ test("the README of the hooks runs as written", { skip: noChromium }, async (t) 
   page.on("dialog", (dialog) => dialog.accept(ann.token));
   await page.goto(between.url);
   await page.getByRole("heading", { name: "Inbox (1)" }).waitFor();
-  await page.getByRole("button", { name: bob.name }).click();
+  await page.getByRole("button", { name: bob.name, exact: true }).click();
   await page.getByText(`${bob.name}: Hello Ann (sent)`).waitFor();
   await page.getByRole("button", { name: "Say hello" }).click();
   await page.getByText(`${ann.name}: Hello (sent)`).waitFor();
+  // A conversation begins with a contact.
+  const cat = await person(server, "cat");
+  await add(server, ann, cat.name);
+  await page.getByRole("button", { name: `Write to ${cat.name}` }).click();
+  await page.getByText(`${bob.name}: Hello Ann`).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Say hello" }).click();
+  await page.getByText(`${ann.name}: Hello (sent)`).waitFor();
+  await page.getByRole("button", { name: cat.name, exact: true }).waitFor();
+});
+
+test("the lines of the README that sign in and out run as written, in strict mode", {
+  skip: noChromium,
+}, async (t) => {
+  const root = join(project.folder, "signed-in");
+  await mkdir(root);
+  const files = {
+    "signed-in.tsx": (await codeBlocks(README, "tsx"))[1]!,
+    "main.tsx": `import { Parley } from "parley-client";
+      import { useInbox } from "parley-react";
+      import { StrictMode } from "react";
+      import { createRoot } from "react-dom/client";
+      import { SignedIn } from "./signed-in";
+      const client = new Parley({ url: location.origin, token: location.hash.slice(1) });
+      const root = createRoot(document.body);
+      const Names = () => <p>{useInbox().items.map(({ name }) => name ?? "Notes").join()}</p>;
+      root.render(
+        <StrictMode>
+          <SignedIn userId="ann" client={client} onSignOut={() => root.render("Sign in")}><Names /></SignedIn>
+        </StrictMode>,
+      );`,
+    "index.html": '<!doctype html><body><script type="module" src="/main.tsx"></script>',
+  };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(root, name), text);
+  assert.equal(await compile(project, SETTINGS, "signed-in/main.tsx"), "");
+  const define = { "process.env.NODE_ENV": '"development"' };
+  const serve = await buildApp({ root, configFile: false, define });
+  const server = await startApp(t);
+  const { ann, bob, conversation } = await pair(server);
+  await say(server, bob, conversation, "Hello Ann");
+  const between = await proxy(t, server.url, (path) => (path.startsWith("/v1/") ? "pass" : serve(path)));
+  const page = await (await (await openBrowser(t)).newContext()).newPage();
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(error.message));
+  await page.goto(`${between.url}/#${ann.token}`);
+  await page.getByText(`${bob.name},Notes`).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("Sign in", { exact: true }).waitFor();
+  assert.deepEqual(errors, []);
 });

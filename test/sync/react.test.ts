@@ -7,6 +7,7 @@ import {
   ParleyProvider,
   useConnection,
   useContact,
+  useContacts,
   useInbox,
   useMessages,
   useTyping,
@@ -24,6 +25,7 @@ function render({ sync }: Device, conversationId: string, contactId: string): un
     const { messages, isLoaded } = useMessages(conversationId);
     const shown = {
       ...{ unread: useUnread(), names: useInbox().items.map(({ name }) => name ?? "Notes"), isLoaded },
+      ...{ contacts: useContacts().items.map(({ username }) => username) },
       ...{ texts: messages.map(({ text }) => text), contact: useContact(contactId)?.username },
       ...{ typists: useTyping(conversationId).typists, state: useConnection().state },
     };
@@ -39,14 +41,14 @@ test("hooks show on a server what the copy has, also if that is nothing", async 
   await say(app, bob, conversation, "Hello Ann");
   const away = await openDevice(t, { url: "http://127.0.0.1:1", token: ann.token });
   assert.deepEqual(render(away, conversation, contact), {
-    ...{ unread: 0, names: [], texts: [], isLoaded: false, typists: [], state: "connecting" },
+    ...{ unread: 0, names: [], contacts: [], texts: [], isLoaded: false, typists: [], state: "connecting" },
   });
   const device = await openDevice(t, { url: app.url, token: ann.token });
   const { getSnapshot } = show(t, device, conversation);
   assert.ok((await settled(device)) && (await eventually(async () => getSnapshot().isLoaded)));
   assert.deepEqual(render(device, conversation, contact), {
-    ...{ unread: 1, names: [bob.name, "Notes"], texts: ["Hello Ann"], contact: bob.name },
-    ...{ isLoaded: true, typists: [], state: "live" },
+    ...{ unread: 1, names: [bob.name, "Notes"], texts: ["Hello Ann"] },
+    ...{ contact: bob.name, contacts: [bob.name], isLoaded: true, typists: [], state: "live" },
   });
 });
 

@@ -1,5 +1,6 @@
 import type {
   Connection,
+  ContactsState,
   ConversationState,
   Inbox,
   ListView,
@@ -89,6 +90,12 @@ export function useTyping(conversationId: string): Typing {
   const sync = useSync();
   const view = useMemo(() => sync.typing(conversationId), [sync, conversationId]);
   return { typists: useView(view, toAll), notifyTyping: view.notify };
+}
+
+/** Returns the contacts, newest first. The `conversation_id` of one is for `useMessages` and `useSend`, also before a message. */
+export function useContacts(): Listed<ContactsState> {
+  const sync = useSync();
+  return useList(useMemo(() => sync.contacts(), [sync]));
 }
 
 /** Returns a contact; undefined while the copy does not have it. */

@@ -130,7 +130,7 @@ export class ParleyElement extends HTMLElement {
     } = error as Partial<Reason & Error>;
     this.#emit("parley-error", { code, detail });
     const warning = `${this.localName}: ${code}: ${detail}`;
-    // What is tried again fails with the same words.
+    // A repeated attempt fails with the same words.
     if (warning !== this.#warning) console.warn(warning);
     this.#warning = warning;
   }

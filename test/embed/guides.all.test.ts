@@ -59,14 +59,14 @@ async function buildReact(guide: string, element: string): Promise<(path: string
     .replace('"https://chat.example"', "location.origin");
   const files = {
     "guide.tsx": code,
-    "get-token.js": await blockOf(CHAT, "js"),
+    "get-token.ts": await blockOf(CHAT, "js"),
     "main.tsx": `import { createRoot } from "react-dom/client";
       import { ${name} } from "./guide";
       createRoot(document.querySelector("main")!).render(${element});`,
     "index.html": '<!doctype html><main></main><script type="module" src="/main.tsx"></script>',
   };
   for (const [path, text] of Object.entries(files)) await writeFile(join(root, path), text);
-  const settings = [...IN_BROWSERS, "--jsx", "react-jsx", "--allowJs"];
+  const settings = [...IN_BROWSERS, "--jsx", "react-jsx"];
   assert.equal(await compile(project, settings, `${name}/main.tsx`), "");
   return buildApp({ root, configFile: false, build: { target: "es2023" } });
 }

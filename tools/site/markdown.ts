@@ -27,7 +27,13 @@ interface Rendered {
 export type Resolve = (target: string) => string | undefined;
 
 /** Languages of blocks that become tabs if they follow one another, with the names of the tabs. */
-const TABS: Readonly<Record<string, string>> = { sh: "curl", ts: "TypeScript", tsx: "React", html: "HTML" };
+const TABS: Readonly<Record<string, string>> = {
+  sh: "curl",
+  ts: "TypeScript",
+  tsx: "React",
+  html: "HTML",
+  php: "PHP",
+};
 
 export function renderMarkdown(markdown: string, resolve: Resolve): Rendered {
   const renderer = new PageRenderer(resolve);

@@ -149,7 +149,7 @@ test("/docs needs no token, leads to its first page, and answers 404 and 405", a
     "..%2fREADME.md",
     "api/..%2ftour.html",
     "api/",
-    "api",
+    "api/nothing",
   ])
     assert.equal((await fetch(`${url}/docs/${path}`)).status, 404, path);
   for (const path of ["/docs", "/docs/", "/docs/tour.html", "/docs/api/me.html"]) {

@@ -57,28 +57,45 @@ export function useActive(box: Box, messages: readonly SyncMessage[]) {
 export function useScrolling(box: Box, messages: readonly SyncMessage[], meId: string | undefined) {
   const [isAtEnd, setAtEnd] = useState(true);
   const shown = useRef({ first: "", last: "" });
+  /** Where the list follows its end; null after scrolling away from it. */
+  const followed = useRef<number | null>(0);
+  const isNear = ({ scrollTop, scrollHeight, clientHeight }: HTMLElement) =>
+    scrollHeight - scrollTop - clientHeight < NEAR;
+  // Scrolling takes effect before its event says so.
+  const isFollowing = () => {
+    const { current } = box;
+    return (
+      !current || (followed.current !== null && (current.scrollTop >= followed.current || isNear(current)))
+    );
+  };
   // Before this render changes the page.
   const fromEnd = box.current ? box.current.scrollHeight - box.current.scrollTop : 0;
-  const toEnd = () => box.current?.scrollTo({ top: box.current.scrollHeight });
+  const wasFollowing = isFollowing();
+  const toEnd = () => {
+    const { current } = box;
+    if (!current) return;
+    current.scrollTop = current.scrollHeight;
+    followed.current = current.scrollTop;
+  };
   const first = messages[0]?.key ?? "";
   const last = messages.at(-1);
   useLayoutEffect(() => {
     const before = shown.current;
     const isOwnNew = last?.key !== before.last && last?.sender?.id === meId;
-    if (isAtEnd || isOwnNew) toEnd();
+    if (wasFollowing || isOwnNew) toEnd();
     else if (first !== before.first) box.current!.scrollTop = box.current!.scrollHeight - fromEnd;
     shown.current = { first, last: last?.key ?? "" };
   }, [messages]);
   useEffect(() => {
-    if (!isAtEnd) return;
     // The box changes with the composer, its content when pictures load.
-    const observer = new ResizeObserver(toEnd);
+    const observer = new ResizeObserver(() => isFollowing() && toEnd());
     for (const each of [box.current!, ...box.current!.children]) observer.observe(each);
     return () => observer.disconnect();
-  }, [isAtEnd, messages.length > 0]);
+  }, [messages.length > 0]);
   const onScroll = () => {
-    const { scrollTop, scrollHeight, clientHeight } = box.current!;
-    setAtEnd(scrollHeight - scrollTop - clientHeight < NEAR);
+    const isAtEnd = isNear(box.current!);
+    followed.current = isAtEnd ? box.current!.scrollTop : null;
+    setAtEnd(isAtEnd);
   };
   return { isAtEnd, onScroll, toEnd };
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { statSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -14,6 +15,9 @@ import { receiver } from "../../support/receiver.ts";
 
 const SECRET = "the secret of the new engines and it is long enough";
 
+/** The size of a file that is not in the database, in bytes. */
+const LARGE = 50_000;
+
 /** Returns a data folder with one contact and one file outside of the database, after its server has stopped. */
 async function stopped(t: TestContext): Promise<CommandLine> {
   const command = await commandLine(t);
@@ -22,7 +26,7 @@ async function stopped(t: TestContext): Promise<CommandLine> {
   const body = new URLSearchParams({ username: "bob", phone_number: "555" });
   assert.equal((await fetch(`${command.url}/v1/contacts`, { method: "POST", headers, body })).status, 201);
   const form = new FormData();
-  form.set("file", new File(["x".repeat(50_000)], "large.txt"));
+  form.set("file", new File(["x".repeat(LARGE)], "large.txt"));
   const uploaded = await fetch(`${command.url}/v1/attachments`, { method: "POST", headers, body: form });
   assert.equal(uploaded.status, 201);
   const started = await fetch(`${command.url}/v1/uploads?filename=a.txt`, {
@@ -125,8 +129,9 @@ test("a move refuses a database with rows, and notices changed rows", async (t) 
 test("a move reports a missing file and moves everything else", async (t) => {
   const command = await stopped(t);
   const blobs = join(command.env.PARLEY_DATA!, "blobs");
-  const [file] = (await readdir(blobs, { recursive: true })).filter((name) => /[0-9a-f]{32}$/.test(name));
-  await rm(join(blobs, file!));
+  const files = (await readdir(blobs, { recursive: true })).map((name) => join(blobs, name));
+  // The unfinished upload has a file, too.
+  await rm(files.find((path) => statSync(path).size === LARGE)!);
   const other = join(command.env.HOME!, "other");
   const { code, stdout, stderr } = await command.run("move", "--to-database", other, "--to-store", other);
   assert.equal(code, 1, stderr);

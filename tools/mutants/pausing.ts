@@ -16,7 +16,7 @@ export const pausing: readonly Mutant[] = [
   },
   {
     name: "pausing: a body that began before a pause or a revocation is accepted after it",
-    find: "await recheckCaller(context, request, before);",
+    find: "if (before === null || before !== countRevocations(core)) await recheckCaller(context, request);",
     replace: "",
     tests: ["http/pausing"],
   },

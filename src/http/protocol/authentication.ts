@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller, Verified } from "../../core/node/caller.ts";
 import type { Core } from "../../core/node/core.ts";
 import {
-  countRevocations,
   findRefusal,
   findVerified,
   requireActive,
@@ -121,15 +120,10 @@ async function verify(
 }
 
 /**
- * Checks the caller again after the body of the request has arrived, if the count of revocations is no longer `before`. Otherwise a
- * body that began before a revocation could create a token after it. Throws `invalid_token` and `user_paused`.
+ * Checks the caller again after tokens were revoked or users paused while the body of the request arrived: such a body could
+ * otherwise create a token. Throws `invalid_token` and `user_paused`.
  */
-export async function recheckCaller(
-  { core }: HttpContext,
-  request: FastifyRequest,
-  before: number | null,
-): Promise<void> {
-  if (before !== null && before === countRevocations(core)) return;
+export async function recheckCaller({ core }: HttpContext, request: FastifyRequest): Promise<void> {
   const refusal = await findRefusal(core, tokenOf(core, request)!, request.caller);
   if (refusal) throw new ParleyError(refusal);
 }

@@ -161,7 +161,7 @@ export function addOperation(app: FastifyInstance, context: OperationContext, de
     if (described.withFiles && isForm(request)) return run(request, reply);
     const before = countRevocations(core);
     const fields = await bodyFields(request, bodyLimits, lists);
-    await recheckCaller(context, request, before);
+    if (before === null || before !== countRevocations(core)) await recheckCaller(context, request);
     return run(request, reply, fields);
   }
 

@@ -9,11 +9,14 @@ import { usernameKey } from "../../util/text.ts";
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
 import { asPerson } from "./access.ts";
-import { type Column, type ListOptions, pageSize, printFields, printList } from "./listing.ts";
-
-interface JsonOption {
-  json?: boolean;
-}
+import {
+  type Column,
+  type JsonOption,
+  type ListOptions,
+  pageSize,
+  printFields,
+  printList,
+} from "./listing.ts";
 
 interface GroupOptions {
   name?: string;

@@ -2,10 +2,13 @@ import type { Io } from "../io.ts";
 import { startTable } from "../table.ts";
 import { harmless, jsonLine } from "../text.ts";
 
-export interface ListOptions {
+export interface JsonOption {
+  json?: boolean;
+}
+
+export interface ListOptions extends JsonOption {
   /** The maximum number of items; all by default. */
   limit?: number;
-  json?: boolean;
 }
 
 /** A column: its header, and its cell for an item. */

@@ -2,11 +2,7 @@ import type { PushSubscription, PushSubscriptionFields } from "../../../packages
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
 import { asPerson } from "./access.ts";
-import { type Column, type ListOptions, pageSize, printList } from "./listing.ts";
-
-interface JsonOption {
-  json?: boolean;
-}
+import { type Column, type JsonOption, type ListOptions, pageSize, printList } from "./listing.ts";
 
 const COLUMNS: readonly Column<PushSubscription>[] = [
   ["ID", ({ id }) => id],

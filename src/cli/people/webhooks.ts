@@ -3,11 +3,7 @@ import { OperatorError } from "../../errors.ts";
 import type { Io } from "../io.ts";
 import { harmless, isoTime, jsonLine } from "../text.ts";
 import { asPerson } from "./access.ts";
-import { type Column, type ListOptions, pageSize, printList } from "./listing.ts";
-
-interface JsonOption {
-  json?: boolean;
-}
+import { type Column, type JsonOption, type ListOptions, pageSize, printList } from "./listing.ts";
 
 /** The server checks the types. */
 type EventTypes = WebhookFields["events"];
